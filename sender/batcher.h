@@ -1,0 +1,48 @@
+// Turns what lies in the rings into LOG payloads: the seam between the logging side and the publisher.
+//
+// Owned by the publisher thread. Definitions come in payloads of their own, before the first points that need them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sender/messages.h"
+
+namespace sideband::sender {
+
+class Recorder;
+
+struct LogPayload {
+  std::string_view bytes;     // valid until the next call; at most kMaxPayloadBytes
+  std::uint64_t points = 0;   // in this payload
+};
+
+class Batcher {
+ public:
+  explicit Batcher(Recorder& recorder);
+  ~Batcher();
+
+  // The next LOG payload under this identity, or one with empty bytes when the rings hold nothing. `keyframe_seq` is the seq of the
+  // CONFIG that began the current spool segment. Points stay in the rings until accept().
+  [[nodiscard]] LogPayload next_payload(std::uint64_t stream_id, std::uint64_t seq, std::uint64_t keyframe_seq);
+  // The last payload is in the spool: its records leave the rings.
+  void accept();
+  // The last payload is given up (quota, disk): its records leave the rings and its points are counted under `reason`.
+  void drop(LossReason reason);
+  // A keyframe was written: every definition made so far comes again.
+  void repeat_definitions();
+
+  // Points in all accepted payloads so far; Log.points_total and End.points_total.
+  [[nodiscard]] std::uint64_t points_total() const;
+  // Cumulative, by reason, for END.
+  [[nodiscard]] std::vector<std::pair<LossReason, std::uint64_t>> drops() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sideband::sender
