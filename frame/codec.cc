@@ -107,7 +107,8 @@ Result<Frame> decode_frame(Bytes bytes) {
 }
 
 bool is_sequenced(std::uint8_t type) {
-  return (type >= static_cast<std::uint8_t>(MessageType::kLog) && type <= static_cast<std::uint8_t>(MessageType::kEnd)) ||
+  return (type >= static_cast<std::uint8_t>(MessageType::kLog) &&
+          type <= static_cast<std::uint8_t>(MessageType::kEnd)) ||
          (type >= kFirstFutureSequenced && type <= kLastFutureSequenced);
 }
 
@@ -115,8 +116,8 @@ Result<StreamSeq> decode_stream_seq(Bytes payload) {
   constexpr std::size_t kSeqTagOffset = 1 + sizeof(std::uint64_t);
   if (payload.size() < kSeqTagOffset + 2 || std::to_integer<std::uint8_t>(payload[0]) != kStreamIdTag ||
       std::to_integer<std::uint8_t>(payload[kSeqTagOffset]) != kSeqTag) {
-    return fail(ErrorCode::kCorrupt, "bad identity: expected a sequenced payload to begin with fixed64 stream_id = 1 and "
-                                     "uint64 seq = 2");
+    return fail(ErrorCode::kCorrupt,
+                "bad identity: expected a sequenced payload to begin with fixed64 stream_id = 1 and uint64 seq = 2");
   }
   const auto seq = decode_varint(payload.subspan(kSeqTagOffset + 1));
   if (!seq || *seq == 0) {

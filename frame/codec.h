@@ -1,4 +1,4 @@
-// Frames to bytes and back. Pure functions: no allocation, no I/O, any thread.
+// Frames to bytes and back. Pure functions: no I/O, no allocation but for the text of an error, any thread.
 //
 // A decoded Frame is a view into the caller's bytes and lives no longer than they do.
 #pragma once
@@ -38,7 +38,8 @@ struct StreamSeq {
   friend bool operator==(const StreamSeq&, const StreamSeq&) = default;
 };
 
-// The frame header for `payload`, ready to be written in front of it. `payload` must hold at most kMaxPayloadBytes (asserted).
+// The frame header for `payload`, ready to be written in front of it. Asserts that `payload` holds at most
+// kMaxPayloadBytes.
 void encode_header(MessageType type, Bytes payload, std::span<std::byte, kHeaderBytes> out);
 
 // XXH32(payload, seed = XXH32(header bytes 0 to 8, seed 0)).
@@ -47,7 +48,8 @@ void encode_header(MessageType type, Bytes payload, std::span<std::byte, kHeader
 // Reads the first kHeaderBytes. Errors (kCorrupt): fewer bytes, another magic, a length over kMaxPayloadBytes.
 [[nodiscard]] Result<Header> decode_header(Bytes bytes);
 
-// Exactly one whole frame: header, length and checksum hold and nothing follows (kCorrupt otherwise). Use on a received message.
+// Exactly one whole frame, as a received message must be: header, length and checksum hold and nothing follows, else
+// kCorrupt.
 [[nodiscard]] Result<Frame> decode_frame(Bytes bytes);
 
 // True for the types that carry (stream_id, seq): LOG, CONFIG, SKIP, END and 0x80 to 0xBF.

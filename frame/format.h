@@ -23,9 +23,11 @@ inline constexpr std::size_t kMaxFrameBytes = kHeaderBytes + kMaxPayloadBytes;
 
 inline constexpr std::uint32_t kFileFormatVersion = 1;  // File.format_version: the first frame of each file names it
 
-// The last field of a Seal is a fixed32 that protobuf writes last: the last 4 bytes of a sealed file give the size of its SEAL frames.
+// The last field of a Seal is a fixed32 that protobuf writes last: the last 4 bytes of a sealed file give the size of
+// its SEAL frames.
 inline constexpr std::size_t kSealTrailerBytes = 4;
-inline constexpr std::uint32_t kMaxSealBytes = 64 << 20;  // bounds what a reader allocates on the word of a trailer; ~3 million streams
+// Bounds what a reader allocates on the word of a trailer; about a million streams.
+inline constexpr std::uint32_t kMaxSealBytes = 64 << 20;
 
 enum class MessageType : std::uint8_t {
   // Sequenced: carry (stream_id, seq), are spooled and stored.

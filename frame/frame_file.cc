@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,7 +24,8 @@ tl::unexpected<Error> fail_errno(const std::string& what, int error_number, cons
   ErrorCode code = ErrorCode::kIo;
   if (error_number == ENOENT) code = ErrorCode::kNotFound;
   if (error_number == EEXIST) code = ErrorCode::kAlreadyExists;
-  if (error_number == ENOSPC || error_number == EDQUOT) code = ErrorCode::kNoSpace;
+  // EFBIG: RLIMIT_FSIZE is a quota, too.
+  if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) code = ErrorCode::kNoSpace;
   return fail(code, what + " failed: " + std::strerror(error_number) + ": " + path.string());
 }
 
@@ -33,7 +35,7 @@ Result<FileDescriptor> open_file(const std::filesystem::path& path, int flags) {
   return file;
 }
 
-// preadv-free helper: exactly out.size() bytes at `offset`, or an error.
+// Exactly out.size() bytes at `offset`, or an error.
 Result<void> read_exactly(int fd, std::span<std::byte> out, std::uint64_t offset, const std::filesystem::path& path) {
   while (!out.empty()) {
     const ssize_t got = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
@@ -44,6 +46,11 @@ Result<void> read_exactly(int fd, std::span<std::byte> out, std::uint64_t offset
     offset += static_cast<std::uint64_t>(got);
   }
   return {};
+}
+
+// Makes the name of `file` durable.
+Result<void> sync_folder_of(const std::filesystem::path& file) {
+  return sync_folder(file.has_parent_path() ? file.parent_path() : ".");
 }
 
 }  // namespace
@@ -70,7 +77,10 @@ FrameFileWriter::FrameFileWriter(std::filesystem::path path, FileDescriptor file
 Result<FrameFileWriter> FrameFileWriter::create(const std::filesystem::path& path) {
   auto file = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
   if (!file) return tl::unexpected(file.error());
-  if (auto synced = sync_folder(path.parent_path()); !synced) return tl::unexpected(synced.error());
+  if (auto synced = sync_folder_of(path); !synced) {
+    ::unlink(path.c_str());  // else a second try would meet kAlreadyExists
+    return tl::unexpected(synced.error());
+  }
   return FrameFileWriter(path, std::move(*file), 0);
 }
 
@@ -80,11 +90,15 @@ Result<FrameFileWriter> FrameFileWriter::reopen(const std::filesystem::path& pat
   struct stat status {};
   if (::fstat(file->get(), &status) != 0) return fail_errno("stat", errno, path);
   if (static_cast<std::uint64_t>(status.st_size) < good_bytes) {
-    return fail(ErrorCode::kCorrupt, "reopen failed: expected at least " + std::to_string(good_bytes) + " bytes, found " +
-                                         std::to_string(status.st_size) + ": " + path.string());
+    return fail(ErrorCode::kCorrupt, "reopen failed: expected at least " + std::to_string(good_bytes) +
+                                         " bytes, found " + std::to_string(status.st_size) + ": " + path.string());
   }
-  if (::ftruncate(file->get(), static_cast<off_t>(good_bytes)) != 0) return fail_errno("cut of a torn tail", errno, path);
+  if (::ftruncate(file->get(), static_cast<off_t>(good_bytes)) != 0) {
+    return fail_errno("cut of a torn tail", errno, path);
+  }
   if (::fsync(file->get()) != 0) return fail_errno("sync", errno, path);
+  // The process that created the file may have died before it synced the name.
+  if (auto synced = sync_folder_of(path); !synced) return tl::unexpected(synced.error());
   return FrameFileWriter(path, std::move(*file), good_bytes);
 }
 
@@ -102,7 +116,8 @@ Result<void> FrameFileWriter::append(std::span<const Bytes> frames) {
       const ssize_t wrote =
           ::pwritev(file_.get(), &buffers[first], static_cast<int>(count - first), static_cast<off_t>(at));
       if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0) return undo_append("append", errno);
+      if (wrote < 0) return undo_append(errno);
+      if (wrote == 0 && buffers[first].iov_len > 0) return undo_append(EIO);  // no progress: trying again may never end
       at += static_cast<std::uint64_t>(wrote);
       auto left = static_cast<std::size_t>(wrote);
       while (first < count && left >= buffers[first].iov_len) left -= buffers[first++].iov_len;
@@ -118,19 +133,24 @@ Result<void> FrameFileWriter::append(std::span<const Bytes> frames) {
 }
 
 // Cuts a half-written frame off. If even that fails, the file's end is unknown and the writer stops for good.
-Result<void> FrameFileWriter::undo_append(const std::string& what, int error_number) {
+Result<void> FrameFileWriter::undo_append(int error_number) {
   if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) failed_ = true;
-  return fail_errno(what, error_number, path_);
+  return fail_errno("append", error_number, path_);
 }
 
 Result<void> FrameFileWriter::sync() {
   if (failed_) return fail(ErrorCode::kIo, "sync refused: an earlier write or sync failed: " + path_.string());
-  if (::fdatasync(file_.get()) != 0) {
+  while (::fdatasync(file_.get()) != 0) {
+    if (errno == EINTR) continue;
     failed_ = true;
     return fail_errno("sync", errno, path_);
   }
   durable_bytes_ = bytes_;
   return {};
+}
+
+void FrameFileWriter::mark_durable() {
+  if (!failed_) durable_bytes_ = bytes_;
 }
 
 FrameFileReader::FrameFileReader(std::string name, FileDescriptor file, std::uint64_t offset)
@@ -177,7 +197,9 @@ Result<std::vector<std::byte>> read_seal(const std::filesystem::path& path) {
     return tl::unexpected(read.error());
   }
   const auto seal_bytes = load_little_endian<std::uint32_t>(trailer.data());
-  if (seal_bytes < kHeaderBytes || seal_bytes > file_bytes || seal_bytes > kMaxSealBytes) return std::vector<std::byte>{};
+  if (seal_bytes < kHeaderBytes || seal_bytes > std::min<std::uint64_t>(file_bytes, kMaxSealBytes)) {
+    return std::vector<std::byte>{};
+  }
   std::vector<std::byte> seal(seal_bytes);
   if (auto read = read_exactly(file->get(), seal, file_bytes - seal_bytes, path); !read) {
     return tl::unexpected(read.error());

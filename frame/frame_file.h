@@ -1,4 +1,5 @@
-// Files of frames: spool segments and the collector's log. A file is frames back to back; docs/format.md has the grammar.
+// Files of frames: spool segments and the collector's log. A file is frames back to back; docs/format.md has its
+// grammar.
 //
 // FrameFileWriter appends; FrameFileReader walks any such file, also one that is being written, is torn or is damaged.
 #pragma once
@@ -30,23 +31,24 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// Owned by one thread. Nothing is durable before sync() returned; after a failed sync() the writer refuses all further work,
-// because the kernel may have dropped the unsynced pages: truncate to durable_bytes() in a new file and resend.
+// Owned by one thread. Nothing is durable before sync() returned; after a failed sync() the writer refuses all further
+// work, because the kernel may have dropped the unsynced pages: go on in a new file with what follows durable_bytes().
 class FrameFileWriter {
  public:
   // Creates `path` (kAlreadyExists if it is there) and syncs its folder, so that the name survives a power cut.
   [[nodiscard]] static Result<FrameFileWriter> create(const std::filesystem::path& path);
-  // Opens `path` to append after `good_bytes`; what follows is cut off and the cut is synced.
+  // Opens `path` to append after `good_bytes`; what follows is cut off, and the cut and the name are synced. kCorrupt
+  // when the file is shorter than that.
   [[nodiscard]] static Result<FrameFileWriter> reopen(const std::filesystem::path& path, std::uint64_t good_bytes);
 
-  // Whole frames, in order, with as few system calls as possible. A short write is completed or undone: on an error (kNoSpace,
-  // kIo) the file ends where it ended before.
+  // Whole frames, in order, with as few system calls as possible. A short write is completed or undone: on an error
+  // (kNoSpace, kIo) the file ends where it ended before.
   [[nodiscard]] Result<void> append(std::span<const Bytes> frames);
   [[nodiscard]] Result<void> append(Bytes frame) { return append(std::span(&frame, 1)); }
   // fdatasync.
   [[nodiscard]] Result<void> sync();
-  // Somebody else (syncfs) made all that was appended so far durable.
-  void mark_durable() { durable_bytes_ = bytes_; }
+  // Somebody else (syncfs) made all that was appended so far durable. Nothing happens after a failed sync().
+  void mark_durable();
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t durable_bytes() const { return durable_bytes_; }
@@ -55,7 +57,7 @@ class FrameFileWriter {
 
  private:
   FrameFileWriter(std::filesystem::path path, FileDescriptor file, std::uint64_t bytes);
-  [[nodiscard]] Result<void> undo_append(const std::string& what, int error_number);
+  [[nodiscard]] Result<void> undo_append(int error_number);
 
   std::filesystem::path path_;
   FileDescriptor file_;
@@ -64,15 +66,17 @@ class FrameFileWriter {
   bool failed_ = false;
 };
 
-// What a reader meets; ends with End. I/O errors end the walk as Result errors.
+// Owned by one thread. Memory: at most 4 MiB, whatever the file holds. To follow a file that grows, open it again at
+// End.offset.
 class FrameFileReader {
  public:
-  // `offset`: where to start, a frame border.
+  // `offset`: where to start, a frame border. At or past the end of the file there is only End.
   [[nodiscard]] static Result<FrameFileReader> open(const std::filesystem::path& path, std::uint64_t offset = 0);
   // Reads an open descriptor, a pipe for instance. `name` stands in error messages.
   [[nodiscard]] static FrameFileReader from_descriptor(FileDescriptor file, std::string name);
 
-  // Never NeedMore. A frame's view is valid until the next call.
+  // Frames and damage in order, then End for ever; never NeedMore. A frame's view is valid until the next call. An I/O
+  // error ends the walk.
   [[nodiscard]] Result<ScanItem> next();
 
  private:
@@ -84,7 +88,8 @@ class FrameFileReader {
   std::vector<std::byte> chunk_;
 };
 
-// The bytes of the SEAL frames at the end of a sealed file; empty when the file is not sealed. The frames are checked.
+// The bytes of the SEAL frames at the end of a sealed file; empty when the file is not sealed. Their checksums hold;
+// whether Seal.file_bytes is the size of the file without them is for the caller, who knows protobuf, to check.
 [[nodiscard]] Result<std::vector<std::byte>> read_seal(const std::filesystem::path& path);
 
 // fsync of a folder: makes created, renamed and removed names in it durable.

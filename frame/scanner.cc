@@ -81,7 +81,8 @@ void Scanner::skip_damage(std::size_t bytes, const std::string& reason) {
   advance(bytes);
 }
 
-// The input ends inside this candidate. It is a torn tail only if no good frame follows it, which the scan goes on to find out.
+// The input ends inside this candidate. It is a torn tail only if no good frame follows it, which the scan goes on to
+// find out.
 void Scanner::skip_torn() {
   if (!torn_offset_) torn_offset_ = offset_;
   skip_damage(1, "bad length: the frame would end past the input, yet a good frame follows");

@@ -1,8 +1,8 @@
 // Finds frames in bytes that may be damaged: files, pipes, captures.
 //
-// The magic can occur inside a payload, so a scanner that lost its place tries each candidate and accepts it only when the
-// header and the checksum pass. After damage it goes on one byte past the bad magic, never by the bad length. Bytes that end
-// in the middle of a frame are a torn tail, which is how an interrupted write looks, not damage.
+// The magic can occur inside a payload, so a scanner that lost its place tries each candidate and accepts it only when
+// the header and the checksum pass. After damage it goes on one byte past the bad magic, never by the bad length. Bytes
+// that end in the middle of a frame are a torn tail, which is how an interrupted write looks, not damage.
 #pragma once
 
 #include <cstddef>
