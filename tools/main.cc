@@ -1,0 +1,34 @@
+// The one binary `sideband`: registers every subcommand, parses, and turns the outcome into an exit status.
+#include <fmt/core.h>
+
+#include "tools/command.h"
+
+namespace {
+
+// One line that says what was expected, and where to read more.
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "sideband";
+  for (const CLI::App* sub : app.get_subcommands()) command += " " + sub->get_name();
+  sideband::tools::print_error(fmt::format("{}; see {} --help", error.what(), command));
+  return sideband::tools::kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  namespace tools = sideband::tools;
+  CLI::App app("Telemetry of training jobs: collect it, look at it, check it.\n", "sideband");
+  app.set_version_flag("--version", "sideband " SIDEBAND_VERSION);
+  app.require_subcommand(1);
+  app.footer("Exit status: 0 fine; 1 failed or wrong flags; 3 finished, but data was damaged, missing or lost.");
+  int exit_code = tools::kExitOk;
+  tools::add_schema(app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help and --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, error);
+  }
+  return exit_code;
+}
