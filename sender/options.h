@@ -1,4 +1,5 @@
 // Everything that can be set about a run, in one struct. Each field: unit, default, cost, what happens at the limit.
+// Each has an initialiser, or {.project = "digits"} would draw warnings.
 #pragma once
 
 #include <chrono>
@@ -27,22 +28,22 @@ enum class QueuePolicy {
 struct Options {
   // Who. Unset fields come from the environment (docs/design.md, "Launch identity").
   std::string project = "default";         // 1 to 128 bytes
-  std::string run_name;                    // empty: a readable name made from the run id, equal on all ranks
-  std::string run_id;                      // empty: SIDEBAND_RUN_ID, else from the launcher's evidence, else a new one
-  std::string group;
-  std::string notes;
-  std::vector<std::pair<std::string, Value>> config;  // path with "." between keys, value
-  std::vector<std::pair<std::string, std::string>> tags;
-  std::optional<std::uint32_t> rank;        // unset: RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, else 0
-  std::optional<std::uint32_t> world_size;  // unset: WORLD_SIZE, SLURM_NTASKS, OMPI_COMM_WORLD_SIZE, else 1
-  std::optional<std::int64_t> resume_step;  // this attempt hides earlier attempts' points at steps >= this one
+  std::string run_name{};                    // empty: a readable name made from the run id, equal on all ranks
+  std::string run_id{};                      // empty: SIDEBAND_RUN_ID, else from the launcher's evidence, else a new one
+  std::string group{};
+  std::string notes{};
+  std::vector<std::pair<std::string, Value>> config{};  // path with "." between keys, value
+  std::vector<std::pair<std::string, std::string>> tags{};
+  std::optional<std::uint32_t> rank{};        // unset: RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, else 0
+  std::optional<std::uint32_t> world_size{};  // unset: WORLD_SIZE, SLURM_NTASKS, OMPI_COMM_WORLD_SIZE, else 1
+  std::optional<std::int64_t> resume_step{};  // this attempt hides earlier attempts' points at steps >= this one
 
   // Where to. Empty: SIDEBAND_COLLECTOR, else "tcp://127.0.0.1:5123". The collector need not be there: data waits in the spool.
-  std::string collector;
+  std::string collector{};
 
   // Where data waits until the collector has it on stable storage. Empty: SIDEBAND_SPOOL_DIR, else $XDG_STATE_HOME/sideband/spool,
   // else ~/.local/state/sideband/spool. Must be writable, else open() fails.
-  std::string spool_dir;
+  std::string spool_dir{};
   std::uint64_t spool_quota_bytes = 4ULL << 30;          // at the limit new points are dropped and counted (LOSS_REASON_QUOTA)
   std::uint64_t spool_segment_bytes = 16ULL << 20;       // a committed segment is deleted as a whole; each costs one keyframe
 
