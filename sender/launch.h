@@ -1,11 +1,14 @@
 // Which run this process belongs to, and which rank it has: from options, the environment and the launcher's evidence.
 //
-// Pure: the environment comes in as a map. Rules of the run id: docs/design.md, "Launch identity". Nothing merges without evidence.
+// Pure but for read_process_facts(): the environment comes in as a map. Rules of the run id: docs/design.md, "Launch
+// identity". Nothing merges without evidence: two processes get one run id only when both name the same launch.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "sender/messages.h"
 
@@ -15,13 +18,23 @@ struct ProcessFacts {
   std::map<std::string, std::string> environment;
   std::string user, host;
   std::uint64_t pid = 0;
-  std::uint64_t launcher_start_ticks = 0;  // of the parent process, /proc/PPID/stat field 22: tells two launches on one host apart
-  std::function<std::uint64_t()> random;   // 64 random bits
+  // Of the parent process, /proc/PPID/stat field 22: tells two launches on one host apart.
+  std::uint64_t launcher_start_ticks = 0;
+  std::function<std::uint64_t()> random;  // 64 random bits
   Anchor now;
+  std::string program;  // file name of the executable, without its folder
+  std::string os;       // "Linux 6.1.0 x86_64"
+  std::uint32_t cpu_count = 0;
 };
 
 // The facts of this process.
 [[nodiscard]] ProcessFacts read_process_facts();
+
+// The clocks of this process, read together.
+[[nodiscard]] Anchor read_clocks();
+
+// 64 bits from the kernel's generator: never equal in two processes or after a fork.
+[[nodiscard]] std::uint64_t read_random();
 
 // kInvalidArgument: a run id, project or rank out of range; the message says what was expected.
 [[nodiscard]] Result<StreamInfo> identify_stream(const Options& options, const ProcessFacts& facts);
