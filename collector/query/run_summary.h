@@ -1,0 +1,92 @@
+// What a run is and holds: the fold of its streams' CONFIG frames, of the updates that followed, and of their ENDs.
+//
+// Pure: fed with the run's frames in the order in which they are stored. Owned by one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/query/seq_ledger.h"
+#include "frame/codec.h"
+#include "proto/sideband.pb.h"
+
+namespace sideband::collector {
+
+// What one stream says of its run, later words replacing earlier ones.
+struct RunFacts {
+  std::string project, name, user, group, notes;
+  std::map<std::string, v1::Value> config;
+  std::map<std::string, std::string> tags;
+  std::map<std::string, v1::Value> summary;
+};
+
+struct StreamSummary {
+  std::uint64_t stream_id = 0;
+  std::uint32_t rank = 0, world_size = 1, attempt = 0;
+  std::optional<std::int64_t> resume_step;
+  std::string host;
+  std::uint64_t pid = 0;
+  std::string library;
+  RunFacts facts;
+
+  SeqLedger seqs;
+  std::uint64_t frames = 0, duplicates = 0;
+  std::uint64_t undecodable = 0;      // frames that are whole, and whose message cannot be read
+  std::uint64_t points = 0;           // stored
+  std::uint64_t points_in_holes = 0;  // in frames that are missing or were skipped, as far as points_total tells
+  std::uint64_t points_total = 0;     // as the last frame says
+  std::map<v1::LossReason, std::uint64_t> drops;
+
+  std::optional<std::int64_t> opened_wall_ns;
+  std::optional<std::int64_t> last_wall_ns;  // of the latest anchor
+  std::optional<v1::End> end;
+};
+
+// The worst that a run's current streams say. Only streams of the latest attempt count: an attempt that crashed and was
+// started again does not make its run crashed.
+enum class RunState {
+  kRunning,    // a stream has no END yet
+  kCrashed,    // else: a process died without finish()
+  kFailed,     // else: the user said that it failed
+  kPreempted,  // else: the scheduler took the machine back
+  kFinished,   // else
+};
+
+[[nodiscard]] const char* run_state_name(RunState state);
+
+struct RunSummary {
+  std::string id;
+  RunFacts facts;  // of all streams; the lowest rank of the latest attempt has the last word
+  RunState state = RunState::kRunning;
+  std::uint32_t attempts = 0;
+  std::uint64_t points = 0;
+  std::uint64_t lost_points = 0;  // in frames that are missing or were skipped, and points that never got into a frame
+  std::uint64_t missing_frames = 0, skipped_frames = 0, duplicates = 0, undecodable = 0;
+  std::uint64_t damaged_bytes = 0;  // set by the reader of the files
+  std::optional<std::int64_t> started_wall_ns, updated_wall_ns;
+  std::optional<std::int64_t> ended_wall_ns;  // unset while kRunning
+  std::vector<StreamSummary> streams;         // by attempt, rank, stream id
+};
+
+class RunSummaryBuilder {
+ public:
+  // A frame of the run, of any type.
+  void add(const frame::Frame& frame);
+  // The fold so far.
+  [[nodiscard]] RunSummary build(std::string run_id) const;
+
+ private:
+  StreamSummary& stream(std::uint64_t stream_id);
+  void add_config(StreamSummary& stream, frame::Bytes payload);
+  void add_log(StreamSummary& stream, frame::Bytes payload, bool follows_hole);
+  void add_skip(StreamSummary& stream, frame::Bytes payload);
+  void add_end(StreamSummary& stream, frame::Bytes payload, bool follows_hole);
+
+  std::map<std::uint64_t, StreamSummary> streams_;
+  v1::Log log_;  // kept for its capacity
+};
+
+}  // namespace sideband::collector
