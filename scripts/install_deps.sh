@@ -14,7 +14,7 @@ packages=(
   libcli11-dev libexpected-dev libfmt-dev libspdlog-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
   libbenchmark-dev libgtest-dev
   # the independent implementation in tests/independent
-  python3 python3-protobuf python3-xxhash python3-zmq
+  python3 python3-protobuf python3-xxhash python3-zmq python3-zstandard
   # tests read symbol tables and process lists
   binutils procps
 )
