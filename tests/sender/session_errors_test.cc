@@ -1,0 +1,135 @@
+// docs/protocol.md, section 6: what a session does with each error, and with messages that cannot be read.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sender/session_codes.h"
+#include "tests/sender/session_harness.h"
+
+namespace sideband::sender {
+namespace {
+
+class SessionErrors : public SessionHarness {};
+
+struct ErrorRow {
+  v1::ErrorReport::Code code;
+  SessionState state;
+};
+
+class SessionErrorTable : public SessionHarness, public testing::WithParamInterface<ErrorRow> {};
+
+TEST_P(SessionErrorTable, LeadsToItsState) {
+  reach_streaming();
+  report(GetParam().code, 0, kToken);
+  EXPECT_EQ(session.state(), GetParam().state);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, SessionErrorTable,
+                         testing::Values(ErrorRow{v1::ErrorReport::CODE_UNSUPPORTED, SessionState::kStreaming},
+                                         ErrorRow{v1::ErrorReport::CODE_VERSION, SessionState::kSpoolOnly},
+                                         ErrorRow{v1::ErrorReport::CODE_BAD_FRAME, SessionState::kStreaming},
+                                         ErrorRow{v1::ErrorReport::CODE_BAD_VALUE, SessionState::kStreaming},
+                                         ErrorRow{v1::ErrorReport::CODE_UNKNOWN_TOKEN, SessionState::kConnecting},
+                                         ErrorRow{v1::ErrorReport::CODE_RESYNC, SessionState::kConnecting},
+                                         ErrorRow{v1::ErrorReport::CODE_FENCED, SessionState::kSpoolOnly},
+                                         ErrorRow{v1::ErrorReport::CODE_STREAM_CLASH, SessionState::kSpoolOnly},
+                                         ErrorRow{v1::ErrorReport::CODE_RUN_DELETED, SessionState::kSpoolOnly},
+                                         ErrorRow{v1::ErrorReport::CODE_AUTH, SessionState::kSpoolOnly},
+                                         ErrorRow{v1::ErrorReport::CODE_DISK_FULL, SessionState::kConnecting},
+                                         ErrorRow{v1::ErrorReport::CODE_OVERLOADED, SessionState::kConnecting}),
+                         [](const auto& row) { return v1::ErrorReport::Code_Name(row.param.code); });
+
+TEST_F(SessionErrors, FatalFlagStopsWhateverTheCode) {
+  reach_streaming();
+  v1::ErrorReport error;
+  error.set_code(v1::ErrorReport::CODE_BAD_VALUE);
+  error.set_fatal(true);
+  receive(frame::MessageType::kError, error);
+  EXPECT_EQ(session.state(), SessionState::kSpoolOnly);
+}
+
+TEST_F(SessionErrors, ErrorOfAnotherSessionIsIgnored) {
+  reach_streaming();
+  report(v1::ErrorReport::CODE_RESYNC, 0, kToken + 1);
+  EXPECT_EQ(session.state(), SessionState::kStreaming);
+}
+
+TEST_F(SessionErrors, ErrorToAnOlderSynIsIgnored) {
+  reach_connecting();
+  v1::ErrorReport error;
+  error.set_code(v1::ErrorReport::CODE_VERSION);
+  error.set_syn_nonce(last_syn().syn_nonce() + 2);
+  receive(frame::MessageType::kError, error);
+  EXPECT_EQ(session.state(), SessionState::kConnecting);
+}
+
+TEST_F(SessionErrors, VersionErrorNamesBothRanges) {
+  reach_connecting();
+  v1::ErrorReport error;
+  error.set_code(v1::ErrorReport::CODE_VERSION);
+  error.set_text("expected version 2 to 3, found 1 to 1");
+  receive(frame::MessageType::kError, error);
+  EXPECT_EQ(last_notice(),
+            "the collector speaks no version of this sender (it speaks 1 to 1): expected version 2 to 3, found 1 to 1");
+}
+
+TEST_F(SessionErrors, ClashLosesTheStream) {
+  reach_connecting();
+  report(v1::ErrorReport::CODE_STREAM_CLASH);
+  EXPECT_TRUE(session.is_stream_lost());
+}
+
+TEST_F(SessionErrors, UnreadableMessageIsSaid) {
+  reach_streaming();
+  receive_payload(frame::MessageType::kCommit, "\xFF");
+  EXPECT_NE(last_notice().find("cannot be read"), std::string::npos);
+}
+
+TEST_F(SessionErrors, UnreadableMessageDoesNoHarm) {
+  reach_streaming();
+  receive_payload(frame::MessageType::kCommit, "\xFF");
+  EXPECT_EQ(session.state(), SessionState::kStreaming);
+}
+
+TEST_F(SessionErrors, UnknownTypeIsAnsweredWithUnsupported) {
+  reach_streaming();
+  receive_payload(static_cast<frame::MessageType>(0x70), "");
+  const auto reports = controls<v1::ErrorReport>(frame::MessageType::kError);
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].code(), v1::ErrorReport::CODE_UNSUPPORTED);
+}
+
+TEST_F(SessionErrors, IgnoredTypeIsNotAnswered) {
+  reach_streaming();
+  receive_payload(static_cast<frame::MessageType>(0xC0), "");
+  EXPECT_TRUE(controls<v1::ErrorReport>(frame::MessageType::kError).empty());
+}
+
+TEST(SessionCodes, AgreeWithTheContract) {
+  const std::vector<std::pair<ReportCode, int>> codes = {
+      {ReportCode::kUnknown, v1::ErrorReport::CODE_UNKNOWN},
+      {ReportCode::kUnsupported, v1::ErrorReport::CODE_UNSUPPORTED},
+      {ReportCode::kVersion, v1::ErrorReport::CODE_VERSION},
+      {ReportCode::kBadFrame, v1::ErrorReport::CODE_BAD_FRAME},
+      {ReportCode::kBadValue, v1::ErrorReport::CODE_BAD_VALUE},
+      {ReportCode::kUnknownToken, v1::ErrorReport::CODE_UNKNOWN_TOKEN},
+      {ReportCode::kResync, v1::ErrorReport::CODE_RESYNC},
+      {ReportCode::kFenced, v1::ErrorReport::CODE_FENCED},
+      {ReportCode::kStreamClash, v1::ErrorReport::CODE_STREAM_CLASH},
+      {ReportCode::kRunDeleted, v1::ErrorReport::CODE_RUN_DELETED},
+      {ReportCode::kAuth, v1::ErrorReport::CODE_AUTH},
+      {ReportCode::kDiskFull, v1::ErrorReport::CODE_DISK_FULL},
+      {ReportCode::kOverloaded, v1::ErrorReport::CODE_OVERLOADED},
+  };
+  for (const auto& [ours, contract] : codes) EXPECT_EQ(static_cast<int>(ours), contract);
+}
+
+TEST(ByeReasons, AgreeWithTheContract) {
+  EXPECT_EQ((std::vector{static_cast<int>(ByeReason::kFinished), static_cast<int>(ByeReason::kStopping),
+                         static_cast<int>(ByeReason::kLeaving)}),
+            (std::vector<int>{v1::Bye::REASON_FINISHED, v1::Bye::REASON_STOPPING, v1::Bye::REASON_LEAVING}));
+}
+
+}  // namespace
+}  // namespace sideband::sender
