@@ -1,5 +1,6 @@
 // The one binary `sideband`: registers every subcommand, parses, and turns the outcome into an exit status.
 #include <fmt/core.h>
+#include <google/protobuf/stubs/logging.h>
 
 #include "tools/command.h"
 
@@ -21,8 +22,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "sideband " SIDEBAND_VERSION);
   app.require_subcommand(1);
   app.footer("Exit status: 0 fine; 1 failed or wrong flags; 3 finished, but data was damaged, missing or lost.");
+  google::protobuf::SetLogHandler(nullptr);  // what cannot be parsed is reported by who asked
   int exit_code = tools::kExitOk;
+  tools::add_runs(app, &exit_code);
   tools::add_schema(app, &exit_code);
+  tools::add_series(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help and --version

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "collector/query/run_catalog.h"
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/run_json.h"
+#include "tools/table.h"
+#include "tools/text.h"
+
+namespace sideband::tools {
+namespace {
+
+constexpr std::size_t kLeastShortIdBytes = 8;
+constexpr std::size_t kNameColumns = 24;
+
+// How many bytes at the end of an id tell all runs apart.
+std::size_t short_id_bytes(const std::vector<collector::RunSummary>& runs) {
+  std::size_t longest = kLeastShortIdBytes;
+  for (const auto& run : runs) longest = std::max(longest, run.id.size());
+  for (std::size_t bytes = kLeastShortIdBytes; bytes < longest; ++bytes) {
+    std::set<std::string> tails;
+    for (const auto& run : runs) tails.insert(run.id.substr(run.id.size() - std::min(bytes, run.id.size())));
+    if (tails.size() == runs.size()) return bytes;
+  }
+  return longest;
+}
+
+std::string duration_of(const collector::RunSummary& run) {
+  const auto until = run.ended_wall_ns ? run.ended_wall_ns : run.updated_wall_ns;
+  if (!run.started_wall_ns || !until || *until < *run.started_wall_ns) return "-";
+  return format_duration(*until - *run.started_wall_ns);
+}
+
+std::string runs_to_table(const std::vector<collector::RunSummary>& runs) {
+  using enum Table::Align;
+  Table table({{"ID", kLeft},
+               {"PROJECT", kLeft},
+               {"NAME", kLeft},
+               {"USER", kLeft},
+               {"STATE", kLeft},
+               {"STREAMS", kRight},
+               {"POINTS", kRight},
+               {"LOST", kRight},
+               {"STARTED (UTC)", kLeft},
+               {"DURATION", kRight}});
+  const std::size_t id_bytes = short_id_bytes(runs);
+  for (const auto& run : runs) {
+    table.add({run.id.substr(run.id.size() - std::min(id_bytes, run.id.size())),
+               shorten(run.facts.project, kNameColumns), shorten(run.facts.name, kNameColumns),
+               shorten(run.facts.user, kNameColumns), collector::run_state_name(run.state),
+               format_count(run.streams.size()), format_count(run.points), format_count(run.lost_points),
+               run.started_wall_ns ? format_table_time(*run.started_wall_ns / 1'000) : "-", duration_of(run)});
+  }
+  return table.text();
+}
+
+int list(const std::filesystem::path& data_dir, bool as_json) {
+  const auto folders = collector::list_runs(data_dir);
+  if (!folders) {
+    print_error(folders.error().message);
+    return kExitFailed;
+  }
+  int exit_code = kExitOk;
+  std::vector<collector::RunSummary> runs;
+  for (const auto& folder : *folders) {
+    auto run = collector::summarize_run(folder);
+    if (run) {
+      runs.push_back(std::move(*run));
+    } else {
+      print_error(run.error().message);
+      exit_code = kExitFailed;
+    }
+  }
+  std::ranges::stable_sort(runs, {}, [](const auto& run) { return run.started_wall_ns.value_or(0); });
+  Output out;
+  if (as_json) {
+    auto json = nlohmann::ordered_json::array();
+    for (const auto& run : runs) json.push_back(run_to_json(run));
+    out.write(json_text(json, 2) + "\n");
+  } else if (runs.empty()) {
+    out.write(fmt::format("No runs are stored yet: {}\n", data_dir.string()));
+  } else {
+    out.write(runs_to_table(runs));
+  }
+  return out.finish(exit_code);
+}
+
+}  // namespace
+
+void add_runs(CLI::App& app, int* exit_code) {
+  struct Flags {
+    std::filesystem::path data_dir;
+    bool json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("runs", "List the stored runs, the oldest first");
+  add_data_dir(*command, flags->data_dir);
+  command->add_flag("--json", flags->json,
+                    "An array of objects, with config, tags, summary and every stream of each run");
+  command->footer(
+      "STATE is that of the latest attempt's processes: running while one of them has not ended, else the worst of "
+      "crashed,\n"
+      "failed, preempted, finished. POINTS are stored, each counted once; LOST are those in frames that are missing or "
+      "were\n"
+      "skipped and those that the sender had to drop. DURATION of a running run: until its last stored data.\n"
+      "Example: sideband runs --json | jq '.[] | select(.state == \"crashed\") | .id'");
+  command->callback([flags, exit_code] { *exit_code = list(flags->data_dir, flags->json); });
+}
+
+}  // namespace sideband::tools
