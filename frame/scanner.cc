@@ -89,7 +89,7 @@ void Scanner::skip_torn() {
 }
 
 Damage Scanner::take_damage() {
-  const Damage damage{offset_ - damage_bytes_, damage_bytes_, std::move(damage_reason_)};
+  Damage damage{offset_ - damage_bytes_, damage_bytes_, std::move(damage_reason_)};
   damage_bytes_ = 0;
   return damage;
 }
