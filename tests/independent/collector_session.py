@@ -49,6 +49,7 @@ class CollectorSessions:
         self.store_id, self.wall_ns, self.random64 = store_id, wall_ns, random64
         self.data_endpoint = ""
         self.heartbeat_ms = 30_000
+        self.min_version = self.max_version = PROTOCOL_VERSION
         self.streams: dict[int, Stream] = {}
         self.sessions: dict[int, Session] = {}  # by token
         self.configs: dict[int, object] = {}  # by stream id: the copy that came over DEALER
@@ -112,8 +113,9 @@ class CollectorSessions:
 
     def _take_syn(self, peer: bytes, syn) -> Answers:
         codes = pb.ErrorReport
-        if not syn.min_version <= PROTOCOL_VERSION <= syn.max_version:
-            text = f"this collector speaks protocol {PROTOCOL_VERSION}, the sender {syn.min_version} to {syn.max_version}"
+        if syn.max_version < self.min_version or syn.min_version > self.max_version:
+            text = (f"the collector speaks versions {self.min_version} to {self.max_version}, "
+                    f"the sender {syn.min_version} to {syn.max_version}")  # fmt: skip
             return [self._error(peer, codes.CODE_VERSION, text, fatal=True, syn_nonce=syn.syn_nonce)]
         if not syn.stream_id or len(syn.spool_id) != 16 or not RUN_ID.match(syn.run_id):
             text = "expected a stream id, a spool id of 16 bytes and a run id of 1 to 64 of A-Z a-z 0-9 . _ -"
@@ -133,7 +135,7 @@ class CollectorSessions:
         session = Session(self.random64(), peer, syn.stream_id)
         self.sessions[session.token] = session
         return [self._answer(peer, ACK, pb.Ack(
-            version=PROTOCOL_VERSION, syn_nonce=syn.syn_nonce, token=session.token, store_id=self.store_id,
+            version=min(self.max_version, syn.max_version), syn_nonce=syn.syn_nonce, token=session.token, store_id=self.store_id,
             resume_seq=stream.expected, data_endpoint=self.data_endpoint, heartbeat_ms=self.heartbeat_ms,
             max_payload_bytes=MAX_PAYLOAD_BYTES, wall_ns=self.wall_ns(),
         ))]  # fmt: skip

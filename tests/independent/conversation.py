@@ -29,6 +29,7 @@ class Message:
 
     @property
     def msg_type(self) -> int:
+        """Of a valid frame."""
         return decode_frame(self.frame).msg_type
 
 
@@ -57,6 +58,7 @@ class Conversation:
         self.now = 100.0
         self.lines: list[Message | Event] = []
         self.lose_data = 0  # so many of the next data messages vanish, as at a broken link
+        self.break_data = 0  # so many arrive with another last byte
         self.store = FrameStore()
         self.identity = Identity(STREAM_ID, SPOOL_ID, "golden", "golden-run", "calm-otter")
         self.writer = StreamWriter(self.identity, self.store, keys=keys, seed=1)
@@ -129,6 +131,9 @@ class Conversation:
                 self.say_control(frame)
             case SendData() if self.lose_data:
                 self.lose_data -= 1
+            case SendData(token, frame) if self.break_data:
+                self.break_data -= 1
+                self.say_data(token, frame[:-1] + bytes([frame[-1] ^ 1]))
             case SendData(token, frame):
                 self.say_data(token, frame)
             case CloseSockets():

@@ -1,0 +1,53 @@
+"""The golden transcripts against this folder's own sender and collector: they are what makes them, and pass the same play
+that the real programs are held to.
+"""
+
+import subprocess
+import sys
+import unittest
+
+import make_transcripts
+from collector import Collector
+from play import CollectorRole, SenderRole
+from support import run_sender, run_tests
+from transcript import format_transcript, read_transcript
+
+DEADLINE_S = 30
+
+
+def transcripts(drives: str) -> list:
+    """(name, transcript) of all that can be held to this program."""
+    found = [(path.stem, read_transcript(path)) for path in sorted(make_transcripts.FOLDER.glob("*.txt"))]
+    return [(name, transcript) for name, transcript in found if drives in transcript.drives]
+
+
+class Files(unittest.TestCase):
+    def test_the_committed_transcripts_are_what_the_generator_makes(self):
+        script = make_transcripts.__file__
+        self.assertEqual(subprocess.run([sys.executable, "-B", script, "--check"], check=False).returncode, 0)
+
+    def test_each_file_reads_back_to_its_text(self):
+        for path in make_transcripts.FOLDER.glob("*.txt"):
+            self.assertEqual(format_transcript(read_transcript(path)), path.read_text())
+
+
+class Collecting(unittest.TestCase):
+    def test_the_independent_collector_answers_as_in_each_transcript(self):
+        for name, transcript in transcripts("collector"):
+            with self.subTest(name), Collector() as collector, SenderRole(collector.control) as role:
+                role.play(transcript)
+
+
+class Sending(unittest.TestCase):
+    def test_the_independent_sender_speaks_as_in_each_transcript(self):
+        for name, transcript in transcripts("sender"):
+            with self.subTest(name), CollectorRole() as role:
+                sender = run_sender(
+                    role.control, "--points=6", "--keys=2", "--rows-per-frame=2", "--project=golden", "--run-id=golden-run"
+                )
+                role.play(transcript)
+                self.assertEqual(sender.wait(DEADLINE_S), 1 if "version" in name else 0)
+
+
+if __name__ == "__main__":
+    run_tests()
