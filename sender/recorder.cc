@@ -1,0 +1,373 @@
+#include "sender/recorder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "sender/fork_guard.h"
+#include "sender/ring.h"
+#include "sender/shape_cache.h"
+#include "sender/utf8.h"
+
+namespace sideband::sender {
+
+// What one thread has of one run.
+struct ThreadSlot {
+  explicit ThreadSlot(std::byte* ring) : producer(ring) {}
+
+  RingProducer producer;
+  ShapeCache shapes;
+};
+
+namespace {
+
+constexpr std::size_t kMinRingBytes = 64U << 10;
+constexpr std::size_t kMaxRingBytes = 1U << 30;
+// Short enough that a waiting import keeps the publisher busy, long enough to leave it the core.
+constexpr std::chrono::microseconds kRoomPoll{100};
+
+std::atomic<std::uint64_t> next_recorder_id{1};
+
+// The run that this thread logged to last. Plain data in the static TLS block: one load, no guard, no call.
+struct FastSlot {
+  std::uint64_t recorder_id = 0;
+  ThreadSlot* slot = nullptr;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local FastSlot fast_slot;
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_ended = false;
+
+// All runs that this thread logs to. Gives the rings back when the thread ends.
+class Attachments {
+ public:
+  ~Attachments() {
+    fast_slot = {};
+    thread_ended = true;
+    for (Attachment& attachment : attachments_) {
+      // The pool's lock may have been held by another thread when the parent forked.
+      if (attachment.generation == fork_generation()) attachment.pool->give_back(attachment.ring);
+    }
+  }
+
+  ThreadSlot* find(std::uint64_t recorder_id) noexcept {
+    for (Attachment& attachment : attachments_) {
+      if (attachment.recorder_id == recorder_id) return attachment.slot.get();
+    }
+    return nullptr;
+  }
+
+  // nullptr when the pool has no ring. May throw std::bad_alloc.
+  ThreadSlot* add(std::uint64_t recorder_id, const std::shared_ptr<RingPool>& pool) {
+    std::erase_if(attachments_, [](const Attachment& attachment) { return attachment.pool->is_closed(); });
+    attachments_.reserve(attachments_.size() + 1);
+    std::byte* ring = pool->acquire();
+    if (ring == nullptr) return nullptr;
+    auto slot = std::unique_ptr<ThreadSlot>(new (std::nothrow) ThreadSlot(ring));
+    if (slot == nullptr) {
+      pool->give_back(ring);
+      return nullptr;
+    }
+    attachments_.push_back({recorder_id, fork_generation(), pool, ring, std::move(slot)});
+    return attachments_.back().slot.get();
+  }
+
+ private:
+  struct Attachment {
+    std::uint64_t recorder_id;
+    std::uint32_t generation;
+    std::shared_ptr<RingPool> pool;
+    std::byte* ring;
+    std::unique_ptr<ThreadSlot> slot;
+  };
+  std::vector<Attachment> attachments_;
+};
+thread_local Attachments attachments;
+
+void forget_in_child() noexcept { fast_slot = {}; }
+
+// Counters with one writer: no locked instruction.
+void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t amount) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+}
+
+std::byte* write_header(std::byte* at, std::size_t bytes, RecordKind kind, std::uint32_t id, std::int64_t step, std::uint64_t ticks) {
+  const RecordHeader header{{static_cast<std::uint16_t>(bytes / kWordBytes), kind, id}, step, ticks};
+  std::memcpy(at, &header, sizeof header);
+  return at + sizeof header;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::open(const Options& options) {
+  if (!std::has_single_bit(options.ring_bytes) || options.ring_bytes < kMinRingBytes || options.ring_bytes > kMaxRingBytes) {
+    return fail(ErrorCode::kInvalidArgument, "open run: expected ring_bytes to be a power of two from 65536 to 1073741824, found " +
+                                                 std::to_string(options.ring_bytes));
+  }
+  if (options.queue_wait.count() < 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "open run: expected queue_wait of 0 ms or more, found " + std::to_string(options.queue_wait.count()));
+  }
+  watch_forks(forget_in_child);
+  return std::unique_ptr<Recorder>(new Recorder(options));
+}
+
+Recorder::Recorder(const Options& options)
+    : id_(next_recorder_id.fetch_add(1, std::memory_order_relaxed)),
+      generation_(fork_generation()),
+      counter_(TickCounter::detect()),
+      policy_(options.queue_policy),
+      queue_wait_(options.queue_wait),
+      opened_(read_clocks(counter_)),
+      rings_(std::make_shared<RingPool>(options.ring_bytes)) {}
+
+Recorder::~Recorder() {
+  if (generation_ == fork_generation()) rings_->close();
+}
+
+void Recorder::set_wake(void (*callback)(void*) noexcept, void* context) noexcept {
+  wake_context_ = context;
+  wake_ = callback;
+}
+
+// ---- finding the thread's ring ----
+
+inline ThreadSlot* Recorder::this_thread() noexcept {
+  if (fast_slot.recorder_id == id_) [[likely]] return fast_slot.slot;
+  return find_thread();
+}
+
+ThreadSlot* Recorder::find_thread() noexcept {
+  if (thread_ended || generation_ != fork_generation()) return nullptr;
+  ThreadSlot* slot = nullptr;
+  try {
+    slot = attachments.find(id_);
+    if (slot == nullptr) slot = attachments.add(id_, rings_);
+  } catch (const std::bad_alloc&) {
+    slot = nullptr;
+  }
+  if (slot != nullptr) fast_slot = {id_, slot};
+  return slot;
+}
+
+void Recorder::attach_thread() noexcept { static_cast<void>(this_thread()); }
+
+// ---- one record ----
+
+inline std::byte* Recorder::begin_record(ThreadSlot*& slot, std::size_t bytes, std::uint64_t points) noexcept {
+  slot = this_thread();
+  if (closed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    count_drop(LossReason::kUnknown, points);
+    return nullptr;
+  }
+  if (slot == nullptr) [[unlikely]] {
+    count_drop(LossReason::kQueueFull, points);
+    return nullptr;
+  }
+  if (bytes > slot->producer.max_record_bytes()) [[unlikely]] {
+    add_to(slot->producer.header().dropped_too_large, points);
+    return nullptr;
+  }
+  std::byte* at = slot->producer.reserve(bytes);
+  if (at != nullptr) [[likely]] return at;
+  at = wait_for_room(*slot, bytes);
+  if (at == nullptr) add_to(slot->producer.header().dropped_full, points);
+  return at;
+}
+
+inline void Recorder::end_record(ThreadSlot& slot, std::uint64_t points) noexcept {
+  add_to(slot.producer.header().points_logged, points);
+  slot.producer.publish();
+  if (slot.producer.seems_half_full()) [[unlikely]] wake_if_half_full(slot);
+}
+
+std::byte* Recorder::wait_for_room(ThreadSlot& slot, std::size_t bytes) noexcept {
+  if (policy_ == QueuePolicy::kDropNewest) return nullptr;
+  const auto deadline = std::chrono::steady_clock::now() + queue_wait_;
+  while (!closed_.load(std::memory_order_relaxed)) {
+    wake();
+    if (std::byte* at = slot.producer.reserve(bytes)) return at;
+    if (std::chrono::steady_clock::now() >= deadline) return nullptr;
+    std::this_thread::sleep_for(kRoomPoll);
+  }
+  return nullptr;
+}
+
+void Recorder::wake_if_half_full(ThreadSlot& slot) noexcept {
+  if (slot.producer.is_half_full()) wake();
+}
+
+void Recorder::wake() noexcept {
+  if (wake_pending_.load(std::memory_order_relaxed) || wake_pending_.exchange(true, std::memory_order_relaxed)) return;
+  if (wake_ != nullptr) wake_(wake_context_);
+}
+
+// ---- rows ----
+
+void Recorder::log_row(std::uint32_t shape, std::int64_t step, const void* values, std::size_t width) noexcept {
+  const std::size_t bytes = row_record_bytes(width);
+  ThreadSlot* slot = nullptr;
+  std::byte* at = begin_record(slot, bytes, width);
+  if (at == nullptr) return;
+  std::byte* body = write_header(at, bytes, RecordKind::kRow, shape, step, counter_.now());
+  std::memcpy(body, values, width * kWordBytes);
+  end_record(*slot, width);
+}
+
+void Recorder::log_fields(std::int64_t step, std::span<const Field> fields) noexcept {
+  while (!fields.empty()) {
+    const auto part = fields.first(std::min(fields.size(), kMaxRowKeys));
+    fields = fields.subspan(part.size());
+    ThreadSlot* slot = this_thread();
+    if (slot == nullptr || closed_.load(std::memory_order_relaxed)) {
+      count_drop(slot == nullptr ? LossReason::kQueueFull : LossReason::kUnknown, part.size());
+      continue;
+    }
+    const std::uint32_t shape = slot->shapes.find(part);
+    if (shape != kNoShape) {
+      log_one_shape(*slot, step, part, shape);
+    } else if (part.size() == 1 || !names_.is_full()) {
+      log_one_shape(*slot, step, part, shape_of(*slot, part));
+    } else {
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        const auto single = part.subspan(i, 1);
+        const std::uint32_t known = slot->shapes.find(single);
+        log_one_shape(*slot, step, single, known != kNoShape ? known : shape_of(*slot, single));
+      }
+    }
+  }
+}
+
+std::uint32_t Recorder::shape_of(ThreadSlot& slot, std::span<const Field> fields) noexcept {
+  try {
+    std::vector<std::string_view> keys;
+    std::vector<ValueKind> kinds;
+    for (const Field& field : fields) {
+      keys.push_back(field.key);
+      kinds.push_back(field.is_int ? ValueKind::kInt : ValueKind::kFloat);
+    }
+    const std::uint32_t shape = names_.shape(keys, kinds);
+    slot.shapes.add(fields, shape);
+    return shape;
+  } catch (const std::bad_alloc&) {
+    return kNoShape;
+  }
+}
+
+void Recorder::log_one_shape(ThreadSlot& slot, std::int64_t step, std::span<const Field> fields, std::uint32_t shape) noexcept {
+  if (shape == kNoShape) {
+    add_to(slot.producer.header().dropped_invalid, fields.size());
+    return;
+  }
+  const std::size_t bytes = row_record_bytes(fields.size());
+  ThreadSlot* same_slot = nullptr;
+  std::byte* at = begin_record(same_slot, bytes, fields.size());
+  if (at == nullptr) return;
+  std::byte* body = write_header(at, bytes, RecordKind::kRow, shape, step, counter_.now());
+  for (const Field& field : fields) {
+    const std::uint64_t word = field.is_int ? static_cast<std::uint64_t>(field.int_value) : std::bit_cast<std::uint64_t>(field.float_value);
+    std::memcpy(body, &word, sizeof word);
+    body += sizeof word;
+  }
+  end_record(slot, fields.size());
+}
+
+std::uint32_t Recorder::register_row(std::span<const std::string_view> keys) noexcept {
+  attach_thread();
+  try {
+    for (const std::string_view key : keys) {
+      if (is_valid_key(key)) continue;
+      std::fprintf(stderr, "sideband: a metric's key must be UTF-8 of 1 to 512 bytes; its points are dropped: \"%s\"\n",
+                   to_utf8(cut_utf8(key, 64)).c_str());
+      break;
+    }
+    return names_.shape(keys, std::vector<ValueKind>(keys.size(), ValueKind::kFloat));
+  } catch (const std::bad_alloc&) {
+    return kNoShape;
+  }
+}
+
+// ---- items ----
+
+void Recorder::log_item(const Item& item) noexcept {
+  const std::string_view content = item.kind == RecordKind::kText ? cut_utf8(item.content, kMaxItemBytes) : item.content;
+  ThreadSlot* slot = nullptr;
+  if (item.key.size() + content.size() > kMaxItemBytes) {
+    count_drop(LossReason::kTooLarge, 1);
+    return;
+  }
+  const std::size_t bytes = item_record_bytes(item.key.size(), content.size());
+  std::byte* at = begin_record(slot, bytes, 1);
+  if (at == nullptr) return;
+  std::byte* body = write_header(at, bytes, item.kind, 0, item.step.value_or(0), counter_.now());
+  ItemHeader header;
+  header.key_bytes = static_cast<std::uint32_t>(item.key.size());
+  header.content_bytes = static_cast<std::uint32_t>(content.size());
+  header.cut_bytes = item.content.size() - content.size();
+  header.has_step = item.step.has_value() ? 1 : 0;
+  header.level = static_cast<std::uint8_t>(item.level);
+  header.value_kind = static_cast<std::uint8_t>(item.value_tag);
+  std::memcpy(body, &header, sizeof header);
+  body += sizeof header;
+  item.key.copy(reinterpret_cast<char*>(body), item.key.size());
+  content.copy(reinterpret_cast<char*>(body) + item.key.size(), content.size());
+  end_record(*slot, 0);
+}
+
+void Recorder::log_rewind(std::int64_t step) noexcept {
+  ThreadSlot* slot = nullptr;
+  std::byte* at = begin_record(slot, sizeof(RecordHeader), 1);
+  if (at == nullptr) return;
+  write_header(at, sizeof(RecordHeader), RecordKind::kRewind, 0, step, counter_.now());
+  end_record(*slot, 0);
+}
+
+// ---- counters ----
+
+void Recorder::count_drop(LossReason reason, std::uint64_t points) noexcept {
+  drops_[static_cast<std::size_t>(reason)].fetch_add(points, std::memory_order_relaxed);
+}
+
+std::uint64_t Recorder::points_logged() const {
+  std::uint64_t points = 0;
+  for (std::byte* ring : rings_->rings_since(0)) points += RingConsumer(ring).header().points_logged.load(std::memory_order_relaxed);
+  return points;
+}
+
+DropTotals Recorder::drops() const {
+  DropTotals totals{};
+  for (std::size_t i = 0; i < kLossReasons; ++i) totals[i] = drops_[i].load(std::memory_order_relaxed);
+  for (std::byte* ring : rings_->rings_since(0)) {
+    const RingConsumer consumer(ring);
+    const RingHeader& header = consumer.header();
+    totals[static_cast<std::size_t>(LossReason::kQueueFull)] += header.dropped_full.load(std::memory_order_relaxed);
+    totals[static_cast<std::size_t>(LossReason::kInvalid)] += header.dropped_invalid.load(std::memory_order_relaxed);
+    totals[static_cast<std::size_t>(LossReason::kTooLarge)] += header.dropped_too_large.load(std::memory_order_relaxed);
+  }
+  return totals;
+}
+
+}  // namespace sideband::sender
+
+namespace sideband {
+
+void Scalar::log(std::int64_t step, double value) noexcept {
+  if (recorder_ != nullptr) [[likely]] recorder_->log_row(table_id_, step, &value, 1);
+}
+
+void Row::log(std::int64_t step, std::span<const double> values) noexcept {
+  if (recorder_ == nullptr) return;
+  if (values.size() != width_) {
+    recorder_->count_drop(sender::LossReason::kInvalid, width_);
+    return;
+  }
+  std::uint32_t shape = table_id_;
+  for (; values.size() > sender::kMaxRowKeys; values = values.subspan(sender::kMaxRowKeys)) {
+    recorder_->log_row(shape++, step, values.data(), sender::kMaxRowKeys);
+  }
+  if (!values.empty()) recorder_->log_row(shape, step, values.data(), values.size());
+}
+
+}  // namespace sideband

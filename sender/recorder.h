@@ -1,0 +1,118 @@
+// What a log() call touches: the ring of its thread, the names of the run, a clock and counters. One for each Run.
+//
+// log_row, log_fields and log_item are the hot side: any thread, no lock, no allocation and no system call but for a thread's first call
+// and a new set of keys. The publisher reads the rings through the Batcher. Must outlive all handles, and all threads' last call.
+//
+// In a forked child every call is a counted no-op: the rings stay with the parent.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sender/clock.h"
+#include "sender/messages.h"
+#include "sender/names.h"
+#include "sender/record.h"
+#include "sender/ring_pool.h"
+#include "sender/sender.h"
+
+namespace sideband::sender {
+
+struct ThreadSlot;
+
+inline constexpr std::size_t kLossReasons = 9;
+using DropTotals = std::array<std::uint64_t, kLossReasons>;  // points by LossReason
+
+// A text line, setting, tag or summary value on its way into a ring.
+struct Item {
+  RecordKind kind = RecordKind::kText;
+  std::string_view key, content;
+  ValueTag value_tag = ValueTag::kText;
+  TextLevel level = TextLevel::kInfo;
+  std::optional<std::int64_t> step;
+};
+
+class Recorder {
+ public:
+  // kInvalidArgument: ring_bytes is no power of two from 64 KiB to 1 GiB, or queue_wait is negative.
+  [[nodiscard]] static Result<std::unique_ptr<Recorder>> open(const Options& options);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder();
+
+  // ---- any thread ----
+
+  // The shape to log `keys` under, all of them floats. Takes a lock. Says once on stderr when a key is invalid.
+  [[nodiscard]] std::uint32_t register_row(std::span<const std::string_view> keys) noexcept;
+  // Gives the calling thread its ring now instead of at its first log().
+  void attach_thread() noexcept;
+
+  // `values`: `width` numbers of 8 bytes each, as the shape has them.
+  void log_row(std::uint32_t shape, std::int64_t step, const void* values, std::size_t width) noexcept;
+  void log_fields(std::int64_t step, std::span<const Field> fields) noexcept;
+  // Text longer than kMaxItemBytes is cut. A key and content over it together are dropped (LOSS_REASON_TOO_LARGE).
+  void log_item(const Item& item) noexcept;
+  void log_rewind(std::int64_t step) noexcept;
+
+  void count_drop(LossReason reason, std::uint64_t points) noexcept;
+  // Further log() calls are dropped and counted. One that is under way in another thread may still come through.
+  void close() noexcept { closed_.store(true, std::memory_order_relaxed); }
+
+  [[nodiscard]] std::uint64_t points_logged() const;
+  [[nodiscard]] DropTotals drops() const;
+
+  // ---- set up, before other threads log ----
+
+  // `callback(context)` is called by a logging thread when its ring is more than half full, at most once until clear_wake(); it may make
+  // one system call. It must stay callable as long as the Recorder lives.
+  void set_wake(void (*callback)(void*) noexcept, void* context) noexcept;
+
+  // ---- publisher thread ----
+
+  void clear_wake() noexcept { wake_pending_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] const RingPool& rings() const { return *rings_; }
+  [[nodiscard]] Names& names() { return names_; }
+  [[nodiscard]] const TickCounter& counter() const { return counter_; }
+  [[nodiscard]] const ClockReading& opened() const { return opened_; }
+
+ private:
+  explicit Recorder(const Options& options);
+
+  [[nodiscard]] ThreadSlot* this_thread() noexcept;
+  [[nodiscard]] ThreadSlot* find_thread() noexcept;
+  // The calling thread's slot, and room in its ring; nullptr: `points` were dropped and counted.
+  [[nodiscard]] std::byte* begin_record(ThreadSlot*& slot, std::size_t bytes, std::uint64_t points) noexcept;
+  [[nodiscard]] std::byte* wait_for_room(ThreadSlot& slot, std::size_t bytes) noexcept;
+  void end_record(ThreadSlot& slot, std::uint64_t points) noexcept;
+  [[nodiscard]] std::uint32_t shape_of(ThreadSlot& slot, std::span<const Field> fields) noexcept;
+  void log_one_shape(ThreadSlot& slot, std::int64_t step, std::span<const Field> fields, std::uint32_t shape) noexcept;
+  void wake_if_half_full(ThreadSlot& slot) noexcept;
+  void wake() noexcept;
+
+  // Read by every log(); never written after open() but for closed_.
+  const std::uint64_t id_;  // never used again by another Recorder of this process
+  const std::uint32_t generation_;
+  const TickCounter counter_;
+  std::atomic<bool> closed_{false};
+  const QueuePolicy policy_;
+  const std::chrono::milliseconds queue_wait_;
+  void (*wake_)(void*) noexcept = nullptr;
+  void* wake_context_ = nullptr;
+  const ClockReading opened_;
+  std::shared_ptr<RingPool> rings_;  // shared with the threads that have a ring: they may end later than the run
+
+  alignas(64) std::atomic<bool> wake_pending_{false};
+  Names names_;
+  std::array<std::atomic<std::uint64_t>, kLossReasons> drops_{};
+};
+
+}  // namespace sideband::sender
