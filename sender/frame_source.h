@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "sender/messages.h"
 
@@ -22,12 +24,18 @@ class FrameSource {
   [[nodiscard]] virtual const StreamIdentity& identity() const = 0;
   [[nodiscard]] virtual std::uint64_t oldest_seq() const = 0;  // head_seq + 1 when empty
   [[nodiscard]] virtual std::uint64_t head_seq() const = 0;    // 0 when nothing was ever written
-  // The frame with this seq, header included, checksum verified. kCorrupt: it is there and damaged. A SKIP frame may cover more than its seq.
+  // The frame with this seq, header included, checksum verified; a SKIP frame that covers it may begin before it.
+  // kCorrupt or kNotFound: the frame is damaged or gone for good. Any other error: may work later.
   [[nodiscard]] virtual Result<frame::Bytes> read(std::uint64_t seq) = 0;
   // The CONFIG frame that the frame with this seq leans on.
   [[nodiscard]] virtual Result<frame::Bytes> keyframe(std::uint64_t seq) = 0;
   // Everything up to seq is on the collector's stable storage and need not be kept.
   virtual void on_committed(std::uint64_t seq) = 0;
+  // The frame's bytes with an owner, when the source has them in memory: they can be sent without a copy. Else null.
+  [[nodiscard]] virtual std::shared_ptr<const std::string> share(std::uint64_t /*seq*/) { return nullptr; }
 };
+
+// The last seq that a sequenced frame stands for: its own, or to_seq of a SKIP. kCorrupt when the payload has none.
+[[nodiscard]] Result<std::uint64_t> last_seq_of(const frame::Frame& message);
 
 }  // namespace sideband::sender

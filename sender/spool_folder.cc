@@ -1,0 +1,184 @@
+#include "sender/spool_folder.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sideband::sender {
+namespace {
+
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kFileMode = 0600;
+constexpr std::string_view kMetaHead = "sideband-spool 1\n";
+
+tl::unexpected<Error> fail_errno(const std::string& what, int number, const std::filesystem::path& path) {
+  ErrorCode code = ErrorCode::kIo;
+  if (number == ENOENT) code = ErrorCode::kNotFound;
+  if (number == EEXIST) code = ErrorCode::kAlreadyExists;
+  if (number == ENOSPC || number == EDQUOT) code = ErrorCode::kNoSpace;
+  return fail(code, fmt::format("{} failed: {}: {}", what, std::strerror(number), path.string()));
+}
+
+// Each missing folder of the path, not readable for others. std::filesystem::create_directories would leave that to the
+// umask.
+Result<void> make_folders(const std::filesystem::path& path) {
+  std::filesystem::path made;
+  for (const auto& part : path) {
+    made /= part;
+    if (::mkdir(made.c_str(), kFolderMode) == 0 || errno == EEXIST) continue;
+    const int number = errno;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(made, ignored)) continue;  // a read-only folder on the way
+    return fail_errno("make spool folder", number, made);
+  }
+  return {};
+}
+
+std::string hex(const SpoolId& id) {
+  std::string text;
+  for (const std::byte byte : id) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
+std::optional<std::uint32_t> segment_number(const std::string& name) {
+  constexpr std::string_view kHead = "segment-", kTail = ".log";
+  if (!name.starts_with(kHead) || !name.ends_with(kTail)) return std::nullopt;
+  std::uint32_t number = 0;
+  const char* end = name.data() + name.size() - kTail.size();
+  const auto [stop, error] = std::from_chars(name.data() + kHead.size(), end, number);
+  return error == std::errc() && stop == end && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+Result<SpoolFolder> SpoolFolder::create(const std::filesystem::path& root, const SpoolId& id) {
+  if (auto made = make_folders(root); !made) return tl::unexpected(made.error());
+  SpoolFolder folder(root / hex(id));
+  if (::mkdir(folder.path_.c_str(), kFolderMode) != 0) return fail_errno("make spool folder", errno, folder.path_);
+  if (auto locked = folder.lock(); !locked) return tl::unexpected(locked.error());
+  if (auto synced = frame::sync_folder(root); !synced) return tl::unexpected(synced.error());
+  return folder;
+}
+
+Result<SpoolFolder> SpoolFolder::open(const std::filesystem::path& path) {
+  SpoolFolder folder(path);
+  if (auto locked = folder.lock(); !locked) return tl::unexpected(locked.error());
+  return folder;
+}
+
+Result<void> SpoolFolder::lock() {
+  const auto file = path_ / "lock";
+  frame::FileDescriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
+  if (!fd) return fail_errno("open lock", errno, file);
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  if (::fcntl(fd.get(), F_OFD_SETLK, &range) != 0) {
+    if (errno != EAGAIN && errno != EACCES) return fail_errno("lock of the spool", errno, file);
+    return fail(ErrorCode::kUnavailable,
+                "the spool is in use: expected no other process to hold its lock; wait until that process ends: " +
+                    file.string());
+  }
+  lock_ = std::move(fd);
+  return {};
+}
+
+Result<SpoolMeta> SpoolFolder::read_meta() const {
+  const auto file = path_ / "spool.meta";
+  std::ifstream in(file);
+  std::string head, key;
+  if (!in) return fail(ErrorCode::kNotFound, "open failed: " + file.string());
+  SpoolMeta meta;
+  std::getline(in, head);
+  std::string stream_key, count_key;
+  in >> stream_key >> std::hex >> meta.stream_id >> count_key >> std::dec >> meta.open_count;
+  if (in && head + "\n" == kMetaHead && stream_key == "stream_id" && count_key == "open_count") return meta;
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("wrong spool.meta: expected \"{}\", a stream_id and an open_count, found \"{}\": {}",
+                          kMetaHead.substr(0, kMetaHead.size() - 1), head, file.string()));
+}
+
+Result<void> SpoolFolder::write_meta(const SpoolMeta& meta) const {
+  const auto file = path_ / "spool.meta";
+  const auto next = path_ / "spool.meta.new";
+  const std::string text =
+      fmt::format("{}stream_id {:016x}\nopen_count {}\n", kMetaHead, meta.stream_id, meta.open_count);
+  const frame::FileDescriptor fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
+  if (!fd) return fail_errno("open", errno, next);
+  const ssize_t wrote = ::write(fd.get(), text.data(), text.size());
+  if (wrote != static_cast<ssize_t>(text.size())) return fail_errno("write", wrote < 0 ? errno : ENOSPC, next);
+  // Before the rename: the new name must never stand for bytes that a power cut can take.
+  if (::fdatasync(fd.get()) != 0) return fail_errno("sync", errno, next);
+  if (::rename(next.c_str(), file.c_str()) != 0) return fail_errno("rename", errno, file);
+  return frame::sync_folder(path_);
+}
+
+std::filesystem::path SpoolFolder::segment_path(std::uint32_t number) const {
+  return path_ / fmt::format("segment-{:06}.log", number);
+}
+
+Result<std::map<std::uint32_t, std::filesystem::path>> SpoolFolder::list_segments() const {
+  std::map<std::uint32_t, std::filesystem::path> segments;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
+    if (const auto number = segment_number(entry->path().filename().string())) segments.emplace(*number, entry->path());
+  }
+  if (error) return fail_errno("list of the spool folder", error.value(), path_);
+  return segments;
+}
+
+Result<void> SpoolFolder::make_reserve(std::uint64_t bytes) const {
+  const auto file = path_ / "reserve";
+  const frame::FileDescriptor fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode));
+  if (!fd) return fail_errno("open", errno, file);
+  const int number = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  if (number == 0) return {};
+  ::unlink(file.c_str());
+  return fail_errno("reserve of disk space", number, file);
+}
+
+void SpoolFolder::free_reserve() const {
+  ::unlink((path_ / "reserve").c_str());
+}
+
+Result<void> SpoolFolder::restore() {
+  if (auto made = make_folders(path_); !made) return tl::unexpected(made.error());
+  return lock();
+}
+
+Result<void> SpoolFolder::remove() const {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+  if (error) return fail_errno("removal of the spool folder", error.value(), path_);
+  return {};
+}
+
+Result<std::filesystem::path> choose_spool_root(const std::string& given,
+                                                const std::map<std::string, std::string>& environment) {
+  const auto find = [&environment](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  if (!given.empty()) return given;
+  if (const auto chosen = find("SIDEBAND_SPOOL_DIR"); !chosen.empty()) return chosen;
+  if (const auto state = find("XDG_STATE_HOME"); !state.empty()) {
+    return std::filesystem::path(state) / "sideband" / "spool";
+  }
+  if (const auto home = find("HOME"); !home.empty()) {
+    return std::filesystem::path(home) / ".local" / "state" / "sideband" / "spool";
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              "no place for the spool: expected SIDEBAND_SPOOL_DIR, XDG_STATE_HOME or HOME, found none; set "
+              "SIDEBAND_SPOOL_DIR to a folder on a local disk");
+}
+
+}  // namespace sideband::sender

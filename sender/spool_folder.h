@@ -1,0 +1,67 @@
+// The folder of one spool: `<root>/<32 hex of the spool id>/`, for its owner's eyes only.
+//
+//   lock                 held by the one process that writes or delivers the spool
+//   spool.meta           stream id and how often the spool was opened; replaced as a whole
+//   reserve              bytes set aside for a last frame on a full disk
+//   segment-000001.log   frames: see docs/format.md
+//
+// Owned by one thread. The lock is an open-file-description lock: it also keeps out other openings in the same process,
+// ends with the descriptor however the process ends, and needs no pid.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "frame/frame_file.h"
+#include "sender/messages.h"
+
+namespace sideband::sender {
+
+struct SpoolMeta {
+  std::uint64_t stream_id = 0;
+  std::uint64_t open_count = 0;  // openings to write or to deliver: the collector lets the latest win
+};
+
+class SpoolFolder {
+ public:
+  // Makes a new folder and locks it. Errors: kAlreadyExists, kNoSpace, kIo.
+  [[nodiscard]] static Result<SpoolFolder> create(const std::filesystem::path& root, const SpoolId& id);
+  // Locks an existing one. kUnavailable: another process, or another part of this one, holds it.
+  [[nodiscard]] static Result<SpoolFolder> open(const std::filesystem::path& path);
+  // Without the lock, to look only.
+  [[nodiscard]] static SpoolFolder look(const std::filesystem::path& path) { return SpoolFolder(path); }
+
+  [[nodiscard]] Result<SpoolMeta> read_meta() const;
+  [[nodiscard]] Result<void> write_meta(const SpoolMeta& meta) const;
+
+  // Number to path, in order. Other files are left out.
+  [[nodiscard]] Result<std::map<std::uint32_t, std::filesystem::path>> list_segments() const;
+  [[nodiscard]] std::filesystem::path segment_path(std::uint32_t number) const;
+
+  // Sets bytes aside; free_reserve() gives them back to the disk, for the caller to use at once.
+  [[nodiscard]] Result<void> make_reserve(std::uint64_t bytes) const;
+  void free_reserve() const;
+
+  // Somebody deleted the folder: makes it again, empty, and locks it.
+  [[nodiscard]] Result<void> restore();
+  // Deletes the folder and all that is in it.
+  [[nodiscard]] Result<void> remove() const;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit SpoolFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  [[nodiscard]] Result<void> lock();
+
+  std::filesystem::path path_;
+  frame::FileDescriptor lock_;
+};
+
+// Where spools lie: `given`, else $SIDEBAND_SPOOL_DIR, else $XDG_STATE_HOME/sideband/spool, else
+// ~/.local/state/sideband/spool. kInvalidArgument when none of them names a folder.
+[[nodiscard]] Result<std::filesystem::path> choose_spool_root(const std::string& given,
+                                                              const std::map<std::string, std::string>& environment);
+
+}  // namespace sideband::sender
