@@ -5,7 +5,8 @@ import unittest
 
 from google.protobuf import json_format
 
-from contract import LOG, MESSAGE_OF_TYPE, NAME_OF_TYPE, is_sequenced, pb
+from contract import LOG, MESSAGE_OF_TYPE, NAME_OF_TYPE, SEAL, SKIP, is_sequenced, pb
+from seal import positions_of, read_seal
 from sideband_frames import (
     MAX_PAYLOAD_BYTES, Damage, FrameError, ScannedFrame, TornTail, decode_frame, decode_stream_seq, encode_frame, scan,
 )  # fmt: skip
@@ -95,6 +96,33 @@ class EdgeValues(unittest.TestCase):
     @staticmethod
     def is_whole(frame) -> bool:
         return frame.msg_type == LOG and _message(frame) is not None
+
+
+class SealedFiles(unittest.TestCase):
+    def setUp(self):
+        self.data = (GOLDEN / "collector_log.frames").read_bytes()
+
+    def test_the_seal_gives_the_position_of_each_stream(self):
+        last = {}
+        for item in scan(self.data):
+            if is_sequenced(item.frame.msg_type):
+                stream_id, seq = decode_stream_seq(item.frame.payload)
+                is_skip = item.frame.msg_type == SKIP
+                last[stream_id] = pb.Skip.FromString(item.frame.payload).to_seq if is_skip else seq
+        self.assertEqual(positions_of(read_seal(self.data)), last)
+
+    def test_frame_count_is_of_all_but_the_seal(self):
+        frames = [item for item in scan(self.data) if item.frame.msg_type != SEAL]
+        self.assertEqual({seal.frame_count for seal in read_seal(self.data)}, {len(frames)})
+
+    def test_a_file_that_goes_on_behind_its_seal_is_not_sealed(self):
+        self.assertIsNone(read_seal(self.data + encode_frame(LOG, b"")))
+
+    def test_a_file_without_its_beginning_is_not_sealed(self):
+        self.assertIsNone(read_seal(self.data[1:]))
+
+    def test_an_open_file_is_not_sealed(self):
+        self.assertIsNone(read_seal((GOLDEN / "spool_segment.frames").read_bytes()))
 
 
 class Scanner(unittest.TestCase):

@@ -43,6 +43,18 @@ def run_sender(control: str, *more: str) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, str(HERE / "sender.py"), "--connect", control, *more])
 
 
+def run_cpp_sender(
+    control: str, spool_dir: pathlib.Path, project: str, run_id: str, points: int, keys: int, seed: int, deadline_ms: int
+) -> subprocess.Popen:
+    """cpp_sender, with nothing of a launcher's environment: the run id and the rank must be those asked for."""
+    environment = {name: value for name, value in os.environ.items() if name == "PATH" or name.endswith("SAN_OPTIONS")}
+    environment |= {
+        "SIDEBAND_COLLECTOR": control, "SIDEBAND_RUN_ID": run_id, "SIDEBAND_SPOOL_DIR": str(spool_dir),
+    }  # fmt: skip
+    arguments = [binary("cpp_sender"), project, *map(str, (points, keys, seed, deadline_ms))]
+    return subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, text=True)
+
+
 def sample_values(seed: int, points: int, keys: int) -> dict[str, list[tuple[int, int, sample.Value]]]:
     """What sender.py logs: (step, wall µs, value) by key, in order."""
     rows = range(points // keys)
