@@ -29,5 +29,6 @@ void add_dump(CLI::App& app, int* exit_code);
 void add_runs(CLI::App& app, int* exit_code);
 void add_schema(CLI::App& app, int* exit_code);
 void add_series(CLI::App& app, int* exit_code);
+void add_verify(CLI::App& app, int* exit_code);
 
 }  // namespace sideband::tools

@@ -30,7 +30,7 @@ std::string fields_text(const google::protobuf::Message& message) {
 }
 
 std::string config_text(const v1::Config& config) {
-  return fmt::format("run {} of project {}, rank {} of {} on {}, pid {}, attempt {}; {} settings, {} tags",
+  return fmt::format("run {} of project {}, rank {} of {} on {}, pid {}, attempt {}; {}, {}",
                      printable(config.run_id()), printable(config.project()), config.rank(), config.world_size(),
                      printable(config.host()), config.pid(), config.attempt(), config.config_size(),
                      config.tags_size());
@@ -40,8 +40,8 @@ std::string file_text(const v1::File& file) {
   const char* kind = file.kind() == v1::File::KIND_SPOOL ? "spool"
                      : file.kind() == v1::File::KIND_LOG ? "log"
                                                          : "unknown kind";
-  return fmt::format("{} segment {} of run {}, by {}", kind, file.segment(), printable(file.run_id()),
-                     printable(file.program()));
+  const std::string by = file.program().empty() ? "" : ", by " + printable(file.program());
+  return fmt::format("{} segment {} of run {}{}", kind, file.segment(), printable(file.run_id()), by);
 }
 
 std::string skip_text(const v1::Skip& skip) {
@@ -58,8 +58,8 @@ std::string end_text(const v1::End& end) {
 }
 
 std::string seal_text(const v1::Seal& seal) {
-  return fmt::format("{} frames, {} bytes, {} streams", format_count(seal.frame_count()),
-                     format_count(seal.file_bytes()), seal.streams_size());
+  return fmt::format("{}, {} bytes, {}", format_plural(seal.frame_count(), "frame"), format_count(seal.file_bytes()),
+                     format_plural(static_cast<std::uint64_t>(seal.streams_size()), "stream"));
 }
 
 struct Described {

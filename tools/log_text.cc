@@ -27,10 +27,6 @@ std::string first_value(const v1::Column& column) {
   return "?";
 }
 
-std::string plural(std::uint64_t count, std::string_view one) {
-  return fmt::format("{} {}{}", format_count(count), one, count == 1 ? "" : "s");
-}
-
 std::string step_range(const v1::TableRows& rows) {
   if (rows.row_count() <= 1) return fmt::format("step {}", rows.first_step());
   auto last = static_cast<std::uint64_t>(rows.first_step());
@@ -61,8 +57,8 @@ std::string values_text(const v1::TableRows& rows, const collector::Table& table
 
 std::string rows_text(const v1::TableRows& rows, const StreamEntry& stream, const KeyPattern& key) {
   const std::string head =
-      fmt::format("{} × {}, {}", plural(rows.row_count(), "row"),
-                  plural(static_cast<std::uint64_t>(rows.columns_size()), "key"), step_range(rows));
+      fmt::format("{} × {}, {}", format_plural(rows.row_count(), "row"),
+                  format_plural(static_cast<std::uint64_t>(rows.columns_size()), "key"), step_range(rows));
   const collector::Table* table = stream.definitions.find_table(rows.table_id());
   if (table == nullptr) return fmt::format("{}: table {} is not defined", head, rows.table_id());
   return head + ":" + values_text(rows, *table, stream, key);
@@ -89,15 +85,15 @@ void add_tables(const v1::Log& log, const StreamEntry& stream, const KeyPattern&
     ++shown;
     parts.push_back(rows_text(rows, stream, key));
   }
-  if (left_out > 0) parts.push_back(fmt::format("+{}", plural(left_out, "more table")));
+  if (left_out > 0) parts.push_back(fmt::format("+{}", format_plural(left_out, "more table")));
 }
 
 void add_others(const v1::Log& log, std::vector<std::string>& parts) {
   const auto add = [&](int count, std::string_view one) {
-    if (count > 0) parts.push_back(plural(static_cast<std::uint64_t>(count), one));
+    if (count > 0) parts.push_back(format_plural(static_cast<std::uint64_t>(count), one));
   };
   if (log.text_size() > 0) {
-    parts.push_back(fmt::format("{}: \"{}\"", plural(static_cast<std::uint64_t>(log.text_size()), "line"),
+    parts.push_back(fmt::format("{}: \"{}\"", format_plural(static_cast<std::uint64_t>(log.text_size()), "line"),
                                 shorten(printable(log.text(0).text()), kShownText)));
   }
   if (log.alerts_size() > 0) {
@@ -112,12 +108,12 @@ void add_others(const v1::Log& log, std::vector<std::string>& parts) {
   add(log.metric_definitions_size(), "metric definition");
   for (const auto& rewind : log.rewinds()) parts.push_back(fmt::format("rewind to step {}", rewind.step()));
   for (const auto& drop : log.drops()) {
-    parts.push_back(
-        fmt::format("dropped so far: {} ({})", plural(drop.points(), "point"), v1::LossReason_Name(drop.reason())));
+    parts.push_back(fmt::format("dropped so far: {} ({})", format_plural(drop.points(), "point"),
+                                v1::LossReason_Name(drop.reason())));
   }
   if (log.keys_size() + log.tables_size() > 0) {
-    parts.push_back(fmt::format("defines {}, {}", plural(static_cast<std::uint64_t>(log.keys_size()), "key"),
-                                plural(static_cast<std::uint64_t>(log.tables_size()), "table")));
+    parts.push_back(fmt::format("defines {}, {}", format_plural(static_cast<std::uint64_t>(log.keys_size()), "key"),
+                                format_plural(static_cast<std::uint64_t>(log.tables_size()), "table")));
   }
 }
 
@@ -127,7 +123,7 @@ std::string log_text(const v1::Log& log, const StreamEntry& stream, const KeyPat
   std::vector<std::string> parts;
   add_tables(log, stream, key, parts);
   add_others(log, parts);
-  return fmt::format("{}", fmt::join(parts, "; "));
+  return parts.empty() ? "empty" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
 bool log_has_key(const v1::Log& log, const StreamEntry& stream, const KeyPattern& key) {

@@ -7,10 +7,14 @@
 namespace {
 
 // One line that says what was expected, and where to read more.
-int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+int report_usage(const CLI::App& app, const std::string& first_word, const CLI::ParseError& error) {
   std::string command = "sideband";
   for (const CLI::App* sub : app.get_subcommands()) command += " " + sub->get_name();
-  sideband::tools::print_error(fmt::format("{}; see {} --help", error.what(), command));
+  std::string message = error.what();
+  if (command == "sideband" && !first_word.empty() && first_word.front() != '-') {
+    message = fmt::format("unknown subcommand \"{}\"", first_word);
+  }
+  sideband::tools::print_error(fmt::format("{}; see {} --help", message, command));
   return sideband::tools::kExitFailed;
 }
 
@@ -28,12 +32,13 @@ int main(int argc, char** argv) {
   tools::add_runs(app, &exit_code);
   tools::add_schema(app, &exit_code);
   tools::add_series(app, &exit_code);
+  tools::add_verify(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help and --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return report_usage(app, error);
+    return report_usage(app, argc > 1 ? argv[1] : "", error);
   }
   return exit_code;
 }

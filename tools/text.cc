@@ -50,6 +50,10 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
+std::string format_plural(std::uint64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", format_count(count), one, count == 1 ? "" : "s");
+}
+
 std::string format_value(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : name_not_finite(value);
 }

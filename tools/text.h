@@ -9,6 +9,8 @@ namespace sideband::tools {
 
 // "1,234,567".
 [[nodiscard]] std::string format_count(std::uint64_t count);
+// "1 key", "2,000 keys".
+[[nodiscard]] std::string format_plural(std::uint64_t count, std::string_view one);
 // About 6 digits, for eyes: "0.0123457", "nan", "-inf".
 [[nodiscard]] std::string format_value(double value);
 // The shortest text that reads back as the same double; "nan", "inf", "-inf".

@@ -48,6 +48,9 @@ class RunReader {
   // kNotFound: no folder, or one without frame files.
   [[nodiscard]] static Result<RunReader> open(const std::filesystem::path& folder);
 
+  // `files` must not be empty.
+  [[nodiscard]] static RunReader over(std::vector<std::filesystem::path> files) { return RunReader(std::move(files)); }
+
   // Items in order, then RunEnd for ever. An I/O error ends the walk.
   [[nodiscard]] Result<RunItem> next();
 

@@ -56,6 +56,13 @@ void SeqLedger::start_after(std::uint64_t last_seq) {
   if (last_seq >= next_) next_ = after(last_seq);
 }
 
+void SeqLedger::expect_up_to(std::uint64_t last_seq) {
+  if (last_seq < next_) return;
+  missing_.emplace(next_, last_seq);
+  next_ = after(last_seq);
+  after_hole_ = true;
+}
+
 std::uint64_t SeqLedger::count(const Ranges& ranges) {
   std::uint64_t sum = 0;
   for (const auto& [first, last] : ranges) {

@@ -26,6 +26,9 @@ class SeqLedger {
   // What follows `last_seq` comes next: everything up to there is elsewhere, and not missing here.
   void start_after(std::uint64_t last_seq);
 
+  // Everything up to `last_seq` should stand before this place: what is not there is missing.
+  void expect_up_to(std::uint64_t last_seq);
+
   [[nodiscard]] std::uint64_t next_seq() const { return next_; }
   [[nodiscard]] std::uint64_t missing() const { return count(missing_); }
   [[nodiscard]] std::uint64_t skipped() const { return count(skipped_); }
