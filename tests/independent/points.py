@@ -38,7 +38,7 @@ class PointReader:
         self.frames: dict[tuple[int, int], Frame] = {}
         self.doubles = 0  # frames that came again
         self.undecodable = 0
-        self.unreadable_rows = 0
+        self.unreadable_points = 0  # in rows that do not fit their table
         self.ends: dict[int, object] = {}  # END by stream id
         self.skips: list[object] = []
         self._streams: dict[int, _StreamNames] = {}
@@ -82,18 +82,21 @@ class PointReader:
             try:
                 self._read_rows(names, log, rows)
             except FrameError:
-                self.unreadable_rows += rows.row_count
+                self.unreadable_points += rows.row_count * len(rows.columns)
 
     def _read_rows(self, names: _StreamNames, log, rows) -> None:
         if rows.table_id not in names.tables:
             raise FrameError(f"seq {log.seq}: expected the definition of table {rows.table_id} before its rows")
         table = names.tables[rows.table_id]
+        if len(table.kinds) not in (0, len(table.key_ids)):
+            raise FrameError(f"seq {log.seq}: expected {len(table.key_ids)} kinds, found {len(table.kinds)}")
         if len(rows.columns) != len(table.key_ids) or any(key_id not in names.keys for key_id in table.key_ids):
             raise FrameError(f"seq {log.seq}: expected {len(table.key_ids)} columns of known keys")
         times = times_of(rows)  # first: it holds row_count to the bytes that are there
         steps = steps_of(rows)
         walls = [wall_us(log.anchors, time) for time in times]
-        columns = [values_of(column, rows.row_count) for column in rows.columns]
+        kinds = table.kinds or [pb.VALUE_KIND_FLOAT] * len(table.key_ids)
+        columns = [values_of(column, kind, rows.row_count) for column, kind in zip(rows.columns, kinds, strict=True)]
         rank = names.config.rank if names.config else 0
         for key_id, values in zip(table.key_ids, columns):
             for step, wall, value in zip(steps, walls, values):
@@ -113,8 +116,13 @@ def unpack(log) -> None:
     log.MergeFrom(inner)
 
 
-def values_of(column, count: int) -> list[Value]:
-    values = column.float_values or column.double_values or column.int_values
+def values_of(column, kind: int, count: int) -> list[Value]:
+    """The one field of a column that is filled, which must be of its key's kind."""
+    fields = ("int_values",) if kind == pb.VALUE_KIND_INT else ("float_values", "double_values")
+    filled = [field.name for field, _ in column.ListFields()]
+    if len(filled) != 1 or filled[0] not in fields:
+        raise FrameError(f"expected {' or '.join(fields)} in a column, found {filled}")
+    values = getattr(column, filled[0])
     if len(values) != count:
         raise FrameError(f"expected {count} values in a column, found {len(values)}")
     return list(values)
@@ -132,11 +140,12 @@ def times_of(rows) -> list[int]:
 
 def wall_us(anchors, monotonic_us: int) -> int:
     """By the last anchor that is not later than the point, else the first."""
-    earlier = [anchor for anchor in anchors if anchor.monotonic_ns <= monotonic_us * 1000]
     if not anchors:
         raise FrameError("expected an anchor in a frame that holds times")
+    monotonic_ns = _wrap(monotonic_us * 1000)
+    earlier = [anchor for anchor in anchors if anchor.monotonic_ns <= monotonic_ns]
     anchor = earlier[-1] if earlier else anchors[0]
-    return (anchor.wall_ns + monotonic_us * 1000 - anchor.monotonic_ns) // 1000
+    return _wrap(anchor.wall_ns + monotonic_ns - anchor.monotonic_ns) // 1000
 
 
 def _running_sums(first: int, deltas, count: int, name: str) -> list[int]:
