@@ -354,7 +354,7 @@ DropTotals Recorder::drops() const {
 namespace sideband {
 
 void Scalar::log(std::int64_t step, double value) noexcept {
-  if (recorder_ != nullptr) [[likely]] recorder_->log_row(table_id_, step, &value, 1);
+  if (recorder_ != nullptr) [[likely]] recorder_->log_row(shape_, step, &value, 1);
 }
 
 void Row::log(std::int64_t step, std::span<const double> values) noexcept {
@@ -363,7 +363,7 @@ void Row::log(std::int64_t step, std::span<const double> values) noexcept {
     recorder_->count_drop(sender::LossReason::kInvalid, width_);
     return;
   }
-  std::uint32_t shape = table_id_;
+  std::uint32_t shape = shape_;
   for (; values.size() > sender::kMaxRowKeys; values = values.subspan(sender::kMaxRowKeys)) {
     recorder_->log_row(shape++, step, values.data(), sender::kMaxRowKeys);
   }

@@ -7,11 +7,14 @@
 //   run->finish();
 //
 // log() never blocks on a network, a disk or a lock, never throws, never allocates, makes no system call: it copies its numbers
-// into a ring of the calling thread. One publisher thread encodes, spools and sends. Order holds for each thread.
+// into a ring of the calling thread. One publisher thread encodes, spools and sends. Order holds for each thread. A thread's first call
+// makes its ring; the thread that opens the run or prepares a handle has one already. In a forked child a Run of the parent does nothing:
+// open another.
 // The path of a value through the files: docs/life_of_a_value.md.
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -27,7 +30,6 @@ namespace sideband {
 
 namespace sender {
 class Recorder;
-struct TableHandle;
 struct RunState;
 }  // namespace sender
 
@@ -45,29 +47,28 @@ struct Field {
 };
 
 // One metric, prepared: the fastest way to log a single number. Cheap to copy; must not outlive its Run.
-class Scalar {
+class [[gnu::visibility("default")]] Scalar {
  public:
   void log(std::int64_t step, double value) noexcept;
 
  private:
   friend class Run;
-  Scalar(sender::Recorder* recorder, std::uint32_t table_id) : recorder_(recorder), table_id_(table_id) {}
+  Scalar(sender::Recorder* recorder, std::uint32_t shape) : recorder_(recorder), shape_(shape) {}
   sender::Recorder* recorder_;
-  std::uint32_t table_id_;
+  std::uint32_t shape_;
 };
 
 // Metrics that are always logged together, prepared: the fastest way to log a whole step. Cheap to copy; must not outlive its Run.
-class Row {
+class [[gnu::visibility("default")]] Row {
  public:
   // values.size() must be the number of keys; another size drops the row and counts it (LOSS_REASON_INVALID).
   void log(std::int64_t step, std::span<const double> values) noexcept;
 
  private:
   friend class Run;
-  Row(sender::Recorder* recorder, std::uint32_t table_id, std::uint32_t width)
-      : recorder_(recorder), table_id_(table_id), width_(width) {}
+  Row(sender::Recorder* recorder, std::uint32_t shape, std::uint32_t width) : recorder_(recorder), shape_(shape), width_(width) {}
   sender::Recorder* recorder_;
-  std::uint32_t table_id_;
+  std::uint32_t shape_;
   std::uint32_t width_;
 };
 
@@ -94,7 +95,7 @@ struct FinishReport {
   std::string spool_folder;        // where they wait
 };
 
-class Run {
+class [[gnu::visibility("default")]] Run {
  public:
   // Opens the spool and starts the publisher. Does not wait for the collector. Errors: a wrong option (kInvalidArgument), a spool
   // that cannot be written (kIo, kNoSpace).
