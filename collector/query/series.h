@@ -33,8 +33,8 @@ struct Series {
 };
 
 struct SeriesQuery {
-  std::string key;
-  std::optional<std::uint32_t> rank;
+  std::string key = {};
+  std::optional<std::uint32_t> rank = {};
   // False: the live branch. A point is left out when a later attempt resumed at or before its step, or when its process
   // went back (Rewind) to or before its step afterwards.
   bool all_attempts = false;
