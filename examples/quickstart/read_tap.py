@@ -1,0 +1,24 @@
+"""Prints each new value that a collector stores: read_tap.py tcp://127.0.0.1:5126"""
+import struct, sys, xxhash, zmq
+import sideband_pb2 as pb  # protoc -I proto --python_out=. sideband.proto
+
+names, tables = {}, {}
+socket = zmq.Context().socket(zmq.SUB)
+socket.connect(sys.argv[1])
+socket.subscribe(b"")  # or a prefix of project/run/
+while True:
+    topic, frame = socket.recv_multipart()
+    magic, length, kind, checksum = struct.unpack_from("<4sIBI", frame)
+    payload, seed = frame[13:], xxhash.xxh32(frame[:9]).intdigest()
+    if magic != b"ZZZZ" or length != len(payload) or checksum != xxhash.xxh32(payload, seed).intdigest():
+        sys.exit("damaged frame")
+    if kind != 0x01:  # LOG: the frames that hold values
+        continue
+    log = pb.Log.FromString(payload)
+    names.update({(log.stream_id, key.key_id): key.key for key in log.keys})
+    tables.update({(log.stream_id, table.table_id): table.key_ids for table in log.tables})
+    for rows in log.rows:
+        for key_id, column in zip(tables[log.stream_id, rows.table_id], rows.columns):
+            for i, value in enumerate(column.float_values or column.double_values or column.int_values):
+                step = rows.first_step + (sum(rows.step_deltas[:i]) if rows.step_deltas else i * rows.step_stride)
+                print(topic.decode(), names[log.stream_id, key_id], step, value, flush=True)
