@@ -47,7 +47,7 @@ struct Committed {
 };
 // Something for people; of each kind, one line is enough.
 struct Notice {
-  enum class Kind { kNoAnswer, kRefused, kStreamLost, kBadCommit, kBadMessage, kPeerError };
+  enum class Kind { kNoAnswer, kRefused, kStreamLost, kBadCommit, kBadMessage, kPeerError, kFrameLost };
   Kind kind = Kind::kNoAnswer;
   std::string text;
 };
@@ -77,6 +77,8 @@ class Session {
   void on_bad_control(const Anchor& now, const Error& error);
   void on_subscribed(const Anchor& now);
   void on_unsubscribed(const Anchor& now);
+  // The data socket cannot be opened or used: a link change, too.
+  void on_data_failed(const Anchor& now, const std::string& reason);
   // What the source holds. Nothing is sent before head_seq is at least 1.
   void on_source(std::uint64_t oldest_seq, std::uint64_t head_seq);
   // END is in the spool: drain, then FIN.
@@ -129,6 +131,7 @@ class Session {
   void on_bye(const Anchor& now, const Bye& bye);
   void on_error(const Anchor& now, const ErrorReport& report);
   void take_grant(const Anchor& now, const Credit& credit);
+  void take_durable(std::uint64_t seq);
   [[nodiscard]] bool in_session() const;
 
   StreamIdentity identity_;

@@ -158,7 +158,11 @@ void Session::on_subscribed(const Anchor& now) {
 }
 
 void Session::on_unsubscribed(const Anchor& now) {
-  if (in_session()) reconnect(now, "the data link was lost");
+  on_data_failed(now, "the data link was lost");
+}
+
+void Session::on_data_failed(const Anchor& now, const std::string& reason) {
+  if (in_session()) reconnect(now, reason);
 }
 
 void Session::on_ping(const Anchor& now, const Ping& ping) {
@@ -175,38 +179,46 @@ void Session::on_pong(const Anchor& now, const Pong& pong) {
   if (!is_ours(now, pong.token)) return;
   last_progress_ns_ = now.monotonic_ns;
   if (pong.credit.credit_seq != 0) take_grant(now, pong.credit);
+  // The same statement as in COMMIT, for when that one was lost.
+  if (pong.durable_seq != 0) take_durable(pong.durable_seq);
   if (liveness_.on_pong(now, pong) && is_streaming()) {
     reconnect(now, fmt::format("frames from {} on were lost on the way", pong.expected_seq));
   }
 }
 
 void Session::on_credit(const Anchor& now, const Credit& credit) {
-  if (is_ours(now, credit.token)) take_grant(now, credit);
-}
-
-void Session::take_grant(const Anchor& now, const Credit& credit) {
-  last_progress_ns_ = now.monotonic_ns;
-  credit_seq_ = std::max(credit_seq_, credit.credit_seq);
-  credit_bytes_ = std::max(credit_bytes_, credit.credit_bytes);
+  if (!is_ours(now, credit.token)) return;
+  take_grant(now, credit);
+  // Only CREDIT answers CONFIG: a PONG may carry a grant to a session whose names the collector does not know yet.
   if (state_ != SessionState::kConfiguring) return;
   said_no_answer_ = false;
   trouble_.clear();
   enter(SessionState::kStreaming, now);
 }
 
+void Session::take_grant(const Anchor& now, const Credit& credit) {
+  last_progress_ns_ = now.monotonic_ns;
+  credit_seq_ = std::max(credit_seq_, credit.credit_seq);
+  credit_bytes_ = std::max(credit_bytes_, credit.credit_bytes);
+}
+
 void Session::on_commit(const Anchor& now, const Commit& commit) {
   if (!is_ours(now, commit.token)) return;
   if (commit.credit.credit_seq != 0) take_grant(now, commit.credit);
   last_progress_ns_ = now.monotonic_ns;
-  if (commit.seq > head_seq_) {
+  last_store_id_ = commit.store_id;
+  take_durable(commit.seq);
+}
+
+void Session::take_durable(std::uint64_t seq) {
+  if (seq > head_seq_) {
     return notice(Notice::Kind::kBadCommit,
-                  fmt::format("COMMIT ignored: expected a seq up to {}, found {}", head_seq_, commit.seq));
+                  fmt::format("COMMIT ignored: expected a seq up to {}, found {}", head_seq_, seq));
   }
   failures_ = 0;
-  last_store_id_ = commit.store_id;
-  if (commit.seq <= committed_seq_) return;
-  committed_seq_ = commit.seq;
-  actions_.emplace_back(Committed{commit.seq});
+  if (seq <= committed_seq_) return;
+  committed_seq_ = seq;
+  actions_.emplace_back(Committed{seq});
 }
 
 void Session::on_bye(const Anchor& now, const Bye& bye) {
@@ -216,10 +228,7 @@ void Session::on_bye(const Anchor& now, const Bye& bye) {
     return reconnect(now, "the collector ended the session", bye.retry_after_ms);
   }
   token_ = 0;
-  if (*final_seq_ > committed_seq_) {
-    committed_seq_ = *final_seq_;
-    actions_.emplace_back(Committed{*final_seq_});
-  }
+  take_durable(*final_seq_);
   actions_.emplace_back(CloseSockets{});
   enter(SessionState::kClosed, now);
 }

@@ -125,6 +125,16 @@ TEST_F(SessionData, CommitIsPassedOn) {
   EXPECT_EQ(all<Committed>().back().seq, 3U);
 }
 
+TEST_F(SessionData, LostCommitIsMadeUpForByPong) {
+  reach_streaming();
+  send_data();
+  v1::Pong pong;
+  pong.set_token(kToken);
+  pong.set_durable_seq(3);
+  receive(frame::MessageType::kPong, pong);
+  EXPECT_EQ(all<Committed>().back().seq, 3U);
+}
+
 TEST_F(SessionData, CommitNeverFalls) {
   reach_streaming();
   commit(3);

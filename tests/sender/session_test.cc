@@ -141,6 +141,15 @@ TEST_F(SessionStates, CreditOfAnotherSessionIsIgnored) {
   EXPECT_EQ(session.state(), SessionState::kConfiguring);
 }
 
+TEST_F(SessionStates, CreditInAPongIsNoAnswerToConfig) {
+  reach_configuring();
+  v1::Pong pong;
+  pong.set_token(kToken);
+  pong.mutable_credit()->set_credit_seq(kPlenty);
+  receive(frame::MessageType::kPong, pong);
+  EXPECT_EQ(session.state(), SessionState::kConfiguring);
+}
+
 TEST_F(SessionStates, StaleMessagesAreCounted) {
   reach_configuring();
   credit(kPlenty, kPlenty, kToken + 1);

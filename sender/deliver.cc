@@ -1,0 +1,65 @@
+#include "sender/deliver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sender/launch.h"
+
+namespace sideband::sender {
+namespace {
+
+constexpr std::chrono::milliseconds kStep{100};
+
+bool ends_with_end(FrameSource& source) {
+  const auto bytes = source.read(source.head_seq());
+  if (!bytes) return false;
+  const auto decoded = frame::decode_frame(*bytes);
+  return decoded && decoded->is(frame::MessageType::kEnd);
+}
+
+}  // namespace
+
+Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings, std::chrono::milliseconds deadline,
+                              const std::function<void(const DeliverProgress&)>& progress) {
+  auto context = open_context();
+  if (!context) return tl::unexpected(context.error());
+  if (auto socket = connect_control(**context, settings.endpoint, {}); !socket) {
+    return tl::unexpected(socket.error());
+  }
+  const std::uint64_t head_seq = source.head_seq();
+  Uplink uplink(**context, settings, source);
+  if (ends_with_end(source)) uplink.finish_stream(head_seq);
+
+  const Session& session = uplink.session();
+  const std::int64_t deadline_ns = read_clocks().monotonic_ns + deadline.count() * kNsPerMs;
+  std::int64_t next_progress_ns = 0;
+  bool delivered = head_seq == 0;
+  for (Anchor now = read_clocks(); !delivered && now.monotonic_ns < deadline_ns; now = read_clocks()) {
+    const bool more = uplink.pump(now);
+    // A collector that has more than the source has all of it.
+    delivered = std::max(session.committed_seq(), session.resumed_seq()) >= head_seq &&
+                (session.state() == SessionState::kClosed || session.state() == SessionState::kStreaming ||
+                 session.is_stream_lost());
+    if (session.state() == SessionState::kSpoolOnly) break;
+    if (progress && now.monotonic_ns >= next_progress_ns) {
+      next_progress_ns = now.monotonic_ns + kStep.count() * kNsPerMs;
+      progress({session.committed_seq(), head_seq, session.state()});
+    }
+    if (!more && !delivered)
+      uplink.wait(std::min(kStep, std::chrono::milliseconds(1 + (deadline_ns - now.monotonic_ns) / kNsPerMs)));
+  }
+  const bool refused = session.state() == SessionState::kSpoolOnly && !delivered;
+  DeliverReport report{.delivered = delivered,
+                       .committed_seq = std::max(session.committed_seq(), session.resumed_seq()),
+                       .head_seq = head_seq,
+                       .frames_sent = uplink.frames_sent(),
+                       .bytes_sent = uplink.bytes_sent(),
+                       .frames_lost = uplink.frames_lost(),
+                       .trouble = delivered ? "" : session.trouble()};
+  if (progress) progress({report.committed_seq, head_seq, session.state()});
+  uplink.leave();
+  if (refused) return fail(ErrorCode::kUnsupported, report.trouble + ": " + settings.endpoint);
+  return report;
+}
+
+}  // namespace sideband::sender

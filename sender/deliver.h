@@ -1,0 +1,35 @@
+// Sends everything that a source holds to a collector and waits until it is durable there. For tools: blocks, owns its
+// sockets.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "sender/uplink.h"
+
+namespace sideband::sender {
+
+struct DeliverProgress {
+  std::uint64_t committed_seq = 0, head_seq = 0;
+  SessionState state = SessionState::kConnecting;
+};
+
+struct DeliverReport {
+  bool delivered = false;           // all of it is on the collector's stable storage
+  std::uint64_t committed_seq = 0;  // up to here
+  std::uint64_t head_seq = 0;
+  std::uint64_t frames_sent = 0, bytes_sent = 0;  // resends included
+  std::uint64_t frames_lost = 0;                  // damaged in the source, sent as SKIP
+  std::string trouble;                            // when not delivered: why
+};
+
+// Calls `progress` (which may be empty) about ten times a second and returns by the deadline either way. Errors: an
+// address that is none (kInvalidArgument), a collector that refuses the stream (kUnsupported; trying again cannot
+// help).
+[[nodiscard]] Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings,
+                                            std::chrono::milliseconds deadline,
+                                            const std::function<void(const DeliverProgress&)>& progress = {});
+
+}  // namespace sideband::sender
