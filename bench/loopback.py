@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Sender and collector on this machine, durable, beside the limits that they are held to in the same run.
+
+Usage: loopback.py --bin-dir build/release/bin [--rounds 5] [--rows 500000] [--senders 1000]
+
+Each round runs, one after another: raw write + fdatasync of the bytes that the last round stored; one trainer at full speed
+(200 float32-lossless metrics a row); small frames from many senders. Prints every round and the median with the spread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import pathlib
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def collector(bin_dir: pathlib.Path, folder: pathlib.Path) -> Iterator[str]:
+    """Starts a collector on free ports; yields its control endpoint; stops it and waits."""
+    command = [str(bin_dir / "sideband"), "collect", "--data-dir", str(folder), "--print-endpoints"]
+    for name in ("control", "data", "tap"):
+        command += [f"--{name}", "tcp://127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield json.loads(process.stdout.readline())["connect"]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+
+
+def run_json(command: list[str]) -> dict:
+    """Runs a benchmark program and returns the one JSON line that it prints."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(result.stdout.strip().splitlines()[-1])
+
+
+def measure_round(options: argparse.Namespace, scratch: pathlib.Path) -> dict[str, float]:
+    """One round: rates in points, bytes and frames a second."""
+    with collector(options.bin_dir, scratch / "data") as endpoint:
+        fast = run_json([str(options.bin_dir / "loopback_sender"), "--connect", endpoint,
+                         "--spool-dir", str(scratch / "spool"), "--rows", str(options.rows)])
+    raw = run_json([str(options.bin_dir / "raw_write"), "--path", str(scratch / "raw"), "--bytes", str(fast["bytes_sent"])])
+    with collector(options.bin_dir, scratch / "small") as endpoint:
+        small = run_json([str(options.bin_dir / "small_frame_senders"), "--connect", endpoint,
+                          "--senders", str(options.senders), "--frames", str(options.frames)])
+    stored_bytes_per_s = fast["bytes_sent"] / fast["durable_s"]
+    raw_bytes_per_s = raw["bytes"] / raw["seconds"]
+    return {
+        "points/s durable (M)": fast["points"] / fast["durable_s"] / 1e6,
+        "wire bytes/point": fast["bytes_sent"] / fast["points"],
+        "stored MB/s": stored_bytes_per_s / 1e6,
+        "raw write+fdatasync MB/s": raw_bytes_per_s / 1e6,
+        "stored / raw": stored_bytes_per_s / raw_bytes_per_s,
+        "small frames/s (k)": small["frames"] / small["durable_s"] / 1e3,
+        f"{options.senders} senders ready (s)": small["ready_s"],
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin-dir", type=pathlib.Path, required=True, help="folder of the release programs")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=500_000, help="rows of 200 points a round")
+    parser.add_argument("--senders", type=int, default=1_000)
+    parser.add_argument("--frames", type=int, default=300, help="small frames a sender")
+    parser.add_argument("--scratch", type=pathlib.Path, default=None, help="folder on the disk to measure")
+    options = parser.parse_args()
+
+    print(f"loopback: {platform.machine()}, Linux {platform.release()}, {options.rounds} rounds")
+    rounds: list[dict[str, float]] = []
+    for number in range(options.rounds):
+        with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
+            rounds.append(measure_round(options, pathlib.Path(scratch)))
+        print(f"round {number + 1}: " + ", ".join(f"{name} {value:.3g}" for name, value in rounds[-1].items()), flush=True)
+    print(f"\n{'':28}{'median':>10}{'min':>10}{'max':>10}")
+    for name in rounds[0]:
+        values = [measured[name] for measured in rounds]
+        print(f"{name:28}{statistics.median(values):10.3g}{min(values):10.3g}{max(values):10.3g}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
