@@ -26,6 +26,7 @@ void add_data_dir(CLI::App& command, std::filesystem::path& data_dir);
 void print_error(const std::string& message);
 
 void add_dump(CLI::App& app, int* exit_code);
+void add_replay(CLI::App& app, int* exit_code);
 void add_runs(CLI::App& app, int* exit_code);
 void add_schema(CLI::App& app, int* exit_code);
 void add_series(CLI::App& app, int* exit_code);

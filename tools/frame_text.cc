@@ -32,8 +32,9 @@ std::string fields_text(const google::protobuf::Message& message) {
 std::string config_text(const v1::Config& config) {
   return fmt::format("run {} of project {}, rank {} of {} on {}, pid {}, attempt {}; {}, {}",
                      printable(config.run_id()), printable(config.project()), config.rank(), config.world_size(),
-                     printable(config.host()), config.pid(), config.attempt(), config.config_size(),
-                     config.tags_size());
+                     printable(config.host()), config.pid(), config.attempt(),
+                     format_plural(static_cast<std::uint64_t>(config.config_size()), "setting"),
+                     format_plural(static_cast<std::uint64_t>(config.tags_size()), "tag"));
 }
 
 std::string file_text(const v1::File& file) {

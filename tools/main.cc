@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);  // what cannot be parsed is reported by who asked
   int exit_code = tools::kExitOk;
   tools::add_dump(app, &exit_code);
+  tools::add_replay(app, &exit_code);
   tools::add_runs(app, &exit_code);
   tools::add_schema(app, &exit_code);
   tools::add_series(app, &exit_code);

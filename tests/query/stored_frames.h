@@ -77,7 +77,7 @@ inline v1::Config make_config(std::uint64_t stream_id, std::uint64_t seq = 1, co
   v1::Config config;
   config.set_stream_id(stream_id);
   config.set_seq(seq);
-  config.set_spool_id(std::string(16, 's'));
+  config.set_spool_id(std::string(16, static_cast<char>(stream_id)));
   config.set_project("demo");
   config.set_run_id(run_id);
   config.set_run_name("calm-otter");

@@ -1,0 +1,115 @@
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "collector/query/run_reader.h"
+#include "sender/deliver.h"
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/stored_stream.h"
+#include "tools/text.h"
+
+namespace sideband::tools {
+namespace {
+
+struct Flags {
+  std::filesystem::path folder;
+  std::string to;
+  std::uint32_t deadline_s = 3'600;
+};
+
+struct Totals {
+  std::uint64_t streams = 0, frames_sent = 0, bytes_sent = 0, frames_lost = 0, undelivered = 0, orphans = 0;
+};
+
+// The files of one folder are the segments of one run or one spool.
+Result<std::vector<std::unique_ptr<StoredStream>>> open_streams(const std::filesystem::path& folder,
+                                                                std::uint64_t* orphans) {
+  const auto files = collector::list_frame_files(folder);
+  if (!files) return tl::unexpected(files.error());
+  std::map<std::filesystem::path, std::vector<std::filesystem::path>> folders;
+  for (const auto& file : *files) folders[file.parent_path()].push_back(file);
+  std::vector<std::unique_ptr<StoredStream>> streams;
+  for (const auto& [name, segments] : folders) {
+    auto opened = StoredStream::open_all(segments, orphans);
+    if (!opened) return tl::unexpected(opened.error());
+    for (auto& stream : *opened) streams.push_back(std::move(stream));
+  }
+  if (streams.empty())
+    return fail(ErrorCode::kNotFound, "nothing to replay: expected files of frames with a CONFIG: " + folder.string());
+  return streams;
+}
+
+// One line a stream. False: trying the next stream cannot help, the collector does not answer.
+Result<void> replay_stream(StoredStream& stream, const Flags& flags, std::chrono::milliseconds left, Totals& totals,
+                           Output& out) {
+  const auto report = sender::deliver(
+      stream, {.endpoint = flags.to, .library = "sideband-replay " SIDEBAND_VERSION, .sockets = {}}, left);
+  if (!report) return tl::unexpected(report.error());
+  ++totals.streams;
+  totals.frames_sent += report->frames_sent;
+  totals.bytes_sent += report->bytes_sent;
+  totals.frames_lost += report->frames_lost;
+  const auto& identity = stream.identity();
+  out.write(fmt::format("{:016x}  {} r{}: {}\n", identity.stream_id, printable(stream.run_name()), stream.rank(),
+                        report->delivered ? fmt::format("{} of {} sent, all are stored there",
+                                                        format_plural(report->frames_sent, "frame"), stream.frames())
+                                          : fmt::format("not delivered, {} of {} seqs are stored there: {}",
+                                                        report->committed_seq, report->head_seq, report->trouble)));
+  out.flush();
+  if (!report->delivered) ++totals.undelivered;
+  return {};
+}
+
+int replay(const Flags& flags) {
+  Totals totals;
+  auto streams = open_streams(flags.folder, &totals.orphans);
+  if (!streams) {
+    print_error(streams.error().message);
+    return kExitFailed;
+  }
+  Output out;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(flags.deadline_s);
+  for (auto& stream : *streams) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (auto done = replay_stream(*stream, flags, std::max(left, std::chrono::milliseconds(1)), totals, out); !done) {
+      print_error(done.error().message);
+      return out.finish(kExitFailed);
+    }
+  }
+  out.write(fmt::format("{}, {}, {} bytes sent\n", format_plural(totals.streams, "stream"),
+                        format_plural(totals.frames_sent, "frame"), format_count(totals.bytes_sent)));
+  const bool lost = totals.frames_lost > 0 || totals.orphans > 0;
+  const int exit_code = out.finish(totals.undelivered > 0 ? kExitFailed : lost ? kExitDataLost : kExitOk);
+  if (lost) {
+    print_error(fmt::format("{} damaged or missing frames went as SKIP, {} streams have no CONFIG and stayed: {}",
+                            totals.frames_lost, totals.orphans, flags.folder.string()));
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("replay", "Send stored frames to another collector");
+  command->add_option("folder", flags->folder, "A data folder, a run's folder or a spool")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--to", flags->to, "Control address of the collector, tcp://127.0.0.1:5123")
+      ->required()
+      ->type_name("URL");
+  command->add_option("--deadline-s", flags->deadline_s, "Give up after so many seconds; the default is 3600")
+      ->type_name("N");
+  command->footer(
+      "Frames keep their identity: what the collector has already is not stored twice, and a replay may be repeated.\n"
+      "Exit status: 0 all is on the collector's stable storage; 3 it is, but some frames were damaged or missing; 1 "
+      "not delivered.\n"
+      "Example: sideband replay old-data --to tcp://collector:5123");
+  command->callback([flags, exit_code] { *exit_code = replay(*flags); });
+}
+
+}  // namespace sideband::tools
