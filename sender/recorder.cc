@@ -124,8 +124,10 @@ Recorder::Recorder(const Options& options)
       rings_(std::make_shared<RingPool>(options.ring_bytes)) {}
 
 Recorder::~Recorder() {
-  if (generation_ == fork_generation()) rings_->close();
+  if (!is_forked()) rings_->close();
 }
+
+bool Recorder::is_forked() const noexcept { return generation_ != fork_generation(); }
 
 void Recorder::set_wake(void (*callback)(void*) noexcept, void* context) noexcept {
   wake_context_ = context;
@@ -140,7 +142,7 @@ inline ThreadSlot* Recorder::this_thread() noexcept {
 }
 
 ThreadSlot* Recorder::find_thread() noexcept {
-  if (thread_ended || generation_ != fork_generation()) return nullptr;
+  if (thread_ended || is_forked()) return nullptr;
   ThreadSlot* slot = nullptr;
   try {
     slot = attachments.find(id_);
@@ -275,6 +277,7 @@ void Recorder::log_one_shape(ThreadSlot& slot, std::int64_t step, std::span<cons
 }
 
 std::uint32_t Recorder::register_row(std::span<const std::string_view> keys) noexcept {
+  if (is_forked()) return kNoShape;
   attach_thread();
   try {
     for (const std::string_view key : keys) {
@@ -332,6 +335,7 @@ void Recorder::count_drop(LossReason reason, std::uint64_t points) noexcept {
 
 std::uint64_t Recorder::points_logged() const {
   std::uint64_t points = 0;
+  if (is_forked()) return points;
   for (std::byte* ring : rings_->rings_since(0)) points += RingConsumer(ring).header().points_logged.load(std::memory_order_relaxed);
   return points;
 }
@@ -339,6 +343,7 @@ std::uint64_t Recorder::points_logged() const {
 DropTotals Recorder::drops() const {
   DropTotals totals{};
   for (std::size_t i = 0; i < kLossReasons; ++i) totals[i] = drops_[i].load(std::memory_order_relaxed);
+  if (is_forked()) return totals;
   for (std::byte* ring : rings_->rings_since(0)) {
     const RingConsumer consumer(ring);
     const RingHeader& header = consumer.header();

@@ -87,6 +87,7 @@ class Recorder {
  private:
   explicit Recorder(const Options& options);
 
+  [[nodiscard]] bool is_forked() const noexcept;
   [[nodiscard]] ThreadSlot* this_thread() noexcept;
   [[nodiscard]] ThreadSlot* find_thread() noexcept;
   // The calling thread's slot, and room in its ring; nullptr: `points` were dropped and counted.

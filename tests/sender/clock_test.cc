@@ -1,0 +1,97 @@
+#include "sender/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace sideband::sender {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kTicksPerSecond = 3'000'000'000;
+
+// A counter at 3 GHz from 1,000,000 on, a monotonic clock from 50 s on, a wall clock from 1,000 s on.
+ClockReading reading_at(double seconds, std::int64_t wall_error_ns = 0) {
+  const auto ns = static_cast<std::int64_t>(seconds * 1e9);
+  return {1'000'000 + static_cast<std::uint64_t>(seconds * 3e9), 50 * kSecond + ns, 1'000 * kSecond + ns + wall_error_ns};
+}
+
+TEST(ClockMap, TicksOfAReadingAreItsTime) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1));
+  EXPECT_EQ(map.monotonic_us(reading_at(1).ticks), 51'000'000);
+}
+
+TEST(ClockMap, TicksBetweenReadingsAreInterpolated) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1));
+  EXPECT_EQ(map.monotonic_us(1'000'000 + kTicksPerSecond / 4), 50'250'000);
+}
+
+TEST(ClockMap, TicksBeforeTheFirstReadingAreExtrapolated) {
+  ClockMap map(reading_at(1));
+  map.update(reading_at(2));
+  EXPECT_EQ(map.monotonic_us(reading_at(0.5).ticks), 50'500'000);
+}
+
+TEST(ClockMap, OneReadingAloneGivesItsTime) {
+  const ClockMap map(reading_at(0));
+  EXPECT_EQ(map.monotonic_us(reading_at(0).ticks), 50'000'000);
+}
+
+TEST(ClockMap, ReadingWithoutNewTicksChangesNothing) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1));
+  map.update(reading_at(1));
+  EXPECT_EQ(map.monotonic_us(reading_at(0.5).ticks), 50'500'000);
+}
+
+TEST(ClockMap, TimesDoNotStepBackOverAReading) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1));
+  const std::int64_t before = map.monotonic_us(reading_at(1).ticks);
+  map.update(reading_at(2));
+  EXPECT_GE(map.monotonic_us(reading_at(1).ticks + 1), before);
+}
+
+TEST(ClockMap, SteadyWallClockNeedsOneAnchor) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1, 999'999));
+  EXPECT_EQ(map.anchors_since(50'000'000).size(), 1U);
+}
+
+TEST(ClockMap, JumpOfAMillisecondAddsAnAnchor) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1, 1'000'000));
+  EXPECT_EQ(map.anchors_since(50'000'000).size(), 2U);
+}
+
+TEST(ClockMap, BackwardJumpAddsAnAnchor) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1, -kSecond));
+  EXPECT_EQ(map.last_anchor().wall_ns, 1'000 * kSecond);
+}
+
+TEST(ClockMap, PointsAfterAJumpNeedOnlyTheNewAnchor) {
+  ClockMap map(reading_at(0));
+  map.update(reading_at(1, kSecond));
+  EXPECT_EQ(map.anchors_since(51'000'001).size(), 1U);
+}
+
+TEST(ClockMap, AnchorsAreBounded) {
+  ClockMap map(reading_at(0));
+  for (int i = 1; i < 100; ++i) map.update(reading_at(i, i * kSecond));
+  EXPECT_EQ(map.anchors_since(0).size(), kMaxAnchors);
+}
+
+TEST(TickCounter, CountsForward) {
+  const TickCounter counter = TickCounter::detect();
+  const std::uint64_t first = counter.now();
+  EXPECT_GE(counter.now(), first);
+}
+
+TEST(TickCounter, MonotonicCounterIsTheClock) {
+  const ClockReading reading = read_clocks(TickCounter::monotonic());
+  EXPECT_LT(std::abs(static_cast<std::int64_t>(reading.ticks) - reading.monotonic_ns), kSecond);
+}
+
+}  // namespace
+}  // namespace sideband::sender
