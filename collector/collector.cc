@@ -1,0 +1,113 @@
+#include "collector/collector.h"
+
+#include <utility>
+
+#include <pthread.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include "collector/endpoint.h"
+#include "collector/receiver.h"
+#include "collector/store/data_dir.h"
+
+namespace sideband::collector {
+namespace {
+
+constexpr int kRouterQueueMessages = 1'000;
+// For each sender, on our side of its link. Small: ten thousand senders must not fill the memory with maximal frames.
+constexpr int kSubQueueMessages = 64;
+
+// An I/O thread that meets the limit spins and leaves senders hanging without an error, so all that is allowed is taken
+// at the start.
+std::uint64_t raise_open_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+std::uint64_t random_bits() {
+  std::uint64_t bits = 0;
+  while (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
+  }
+  return bits;
+}
+
+Result<void> bind_socket(Socket& socket, const std::string& endpoint, std::string_view flag, std::string& bound) {
+  auto address = socket.bind(endpoint);
+  if (!address) return tl::unexpected(address.error().with_context(std::string(flag)));
+  bound = std::move(*address);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Collector>> Collector::open(const CollectorOptions& options) {
+  std::unique_ptr<Collector> collector(new Collector);
+  if (auto started = collector->start(options); !started) return tl::unexpected(started.error());
+  return collector;
+}
+
+Result<void> Collector::start(const CollectorOptions& options) {
+  max_open_files_ = raise_open_file_limit();
+  auto data_dir = DataDir::open(options.data_dir);
+  if (!data_dir) return tl::unexpected(data_dir.error());
+
+  context_ = std::make_unique<Context>(options.io_threads);
+  Socket router(*context_, SocketKind::kRouter, kRouterQueueMessages);
+  Socket sub(*context_, SocketKind::kSub, kSubQueueMessages);
+  Socket xpub(*context_, SocketKind::kXpub, options.tap_queue_frames);
+  if (auto bound = bind_socket(router, options.control_endpoint, "--control", endpoints_.control); !bound) return bound;
+  if (auto bound = bind_socket(sub, options.data_endpoint, "--data", endpoints_.data); !bound) return bound;
+  if (auto bound = bind_socket(xpub, options.tap_endpoint, "--tap", endpoints_.tap); !bound) return bound;
+  const auto announced_data = choose_announced(endpoints_.data, options.advertise_data, "--advertise-data");
+  if (!announced_data) return tl::unexpected(announced_data.error());
+  const auto announced_control = choose_announced(endpoints_.control, options.advertise_control, "--advertise-control");
+  if (!announced_control) return tl::unexpected(announced_control.error());
+  endpoints_.connect = *announced_control;
+  if (!options.advertise_tap.empty()) endpoints_.tap = options.advertise_tap;
+
+  SessionTable sessions({.data_endpoint = *announced_data,
+                         .store_id = data_dir->store_id(),
+                         .heartbeat_ms = options.heartbeat_ms,
+                         .credit_budget_bytes = options.credit_budget_bytes,
+                         .max_session_bytes = options.max_session_credit_bytes,
+                         .max_sessions = options.max_sessions},
+                        random_bits);
+  Store store({.segment_bytes = options.segment_bytes,
+               .commit_window_ms = options.commit_window_ms,
+               .commit_bytes = options.commit_bytes,
+               .max_single_syncs = options.max_single_syncs,
+               .idle_seal_ms = options.idle_seal_ms},
+              std::move(*data_dir), make_file_system(), store_counters_, tap_wanted_);
+  Tap tap(std::move(xpub), options.tap_backlog_bytes, receiver_counters_);
+  const ReceiverLinks links{requests_, events_, receiver_wake_up_, receiver_counters_, tap_wanted_, stop_requested_};
+  auto receiver = std::make_unique<Receiver>(std::move(router), std::move(sub), std::move(tap), std::move(sessions),
+                                             2 * options.credit_budget_bytes, links);
+
+  store_thread_ = std::make_unique<StoreThread>(std::move(store), requests_, events_, receiver_wake_up_);
+  // The receiver dies in its thread, with its sockets.
+  receiver_thread_ = std::jthread([owned = std::move(receiver)] { owned->run(); });
+  pthread_setname_np(receiver_thread_.native_handle(), "sideband-recv");
+  return {};
+}
+
+Collector::~Collector() {
+  request_stop();
+  wait();
+}
+
+void Collector::request_stop() {
+  stop_requested_.store(true, std::memory_order_release);
+  receiver_wake_up_.wake();
+}
+
+void Collector::wait() {
+  if (receiver_thread_.joinable()) receiver_thread_.join();
+  store_thread_.reset();
+  context_.reset();
+}
+
+}  // namespace sideband::collector

@@ -1,0 +1,114 @@
+// START HERE for the collector: what it can be told, and its life.
+//
+//   senders ─ ROUTER, SUB ─▶ receiver ─ requests ─▶ store ─▶ data_dir/runs/<run id>/frames-000001.log
+//   readers ◀── tap (XPUB) ─ receiver ◀── events ── store
+//
+// Two threads of ours, "sideband-recv" and "sideband-store", beside those of ZeroMQ. In reading order: receiver.h,
+// session/session_table.h, handoff.h, store/store.h, store/run_log.h, tap.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "collector/counters.h"
+#include "collector/queue.h"
+#include "collector/sockets.h"
+#include "collector/store/store_thread.h"
+#include "collector/wake_up.h"
+#include "frame/result.h"
+
+namespace sideband::collector {
+
+struct CollectorOptions {
+  // Where frames are stored. One collector at a time; must be writable.
+  std::filesystem::path data_dir;
+
+  // Where to listen: tcp://<address>:<port>, port 0 for any free one.
+  std::string control_endpoint = "tcp://127.0.0.1:5123";
+  std::string data_endpoint = "tcp://127.0.0.1:5124";
+  std::string tap_endpoint = "tcp://127.0.0.1:5126";
+  // What others are told to connect to, when that is not where we listen. Needed for data when listening on a wildcard.
+  std::string advertise_control{};
+  std::string advertise_data{};
+  std::string advertise_tap{};
+
+  // Between PINGs of each session. Lower finds dead senders sooner (after three) and costs two messages each.
+  std::uint32_t heartbeat_ms = 30'000;
+
+  // Group commit: frames become durable this long after the first of them, or when so many bytes wait. Lower confirms
+  // sooner and syncs more often; bytes are bounded below by what one sync can cover while the next batch gathers.
+  std::int64_t commit_window_ms = 50;
+  std::uint64_t commit_bytes = 1 << 20;
+  // More dirty runs than this: one sync of the file system instead of one sync a file. docs/benchmarks.md, "Group
+  // commit".
+  std::size_t max_single_syncs = 16;
+
+  // A run's file is sealed at this size. Smaller files are quicker to scan after a crash; each costs two syncs.
+  std::uint64_t segment_bytes = 128 << 20;
+  // A run without senders and frames for so long is sealed and its memory freed; the next SYN opens it again.
+  std::int64_t idle_seal_ms = 3'600'000;
+
+  // Memory for frames under way, shared out as credit. Beyond it each session may have two maximal frames (512 KiB).
+  // What waits for the store is bounded by twice this: at the limit the data socket is not read and TCP holds the
+  // senders back.
+  std::uint64_t credit_budget_bytes = 32 << 20;
+  std::uint64_t max_session_credit_bytes = 16 << 20;  // one sender's share at most
+  std::size_t max_sessions = 20'000;                  // at the limit new senders get ERROR(OVERLOADED)
+
+  // The tap is lossy: frames beyond these bounds are dropped. A reader that stands still costs up to tap_queue_frames
+  // frames.
+  std::size_t tap_backlog_bytes = 32 << 20;
+  int tap_queue_frames = 1'024;
+
+  int io_threads = 2;  // of ZeroMQ; one moves about 1 GB/s
+};
+
+struct CollectorEndpoints {
+  std::string control, data, tap;  // where it listens, with the port in use
+  std::string connect;             // what a sender must be given
+};
+
+class Collector {
+ public:
+  // Locks the data folder, binds the sockets, starts the threads. Raises the limit of open files of the process as far
+  // as allowed. Errors name the address or path and what to do.
+  [[nodiscard]] static Result<std::unique_ptr<Collector>> open(const CollectorOptions& options);
+  // Stops.
+  ~Collector();
+
+  [[nodiscard]] const CollectorEndpoints& endpoints() const { return endpoints_; }
+  // Open files that the process may have: each sender takes two, each run that is written one.
+  [[nodiscard]] std::uint64_t max_open_files() const { return max_open_files_; }
+  // Any thread.
+  [[nodiscard]] CounterSnapshot counters() const { return take_snapshot(receiver_counters_, store_counters_); }
+
+  // Asks for the end: stores and commits what has come, seals, says BYE. Any thread, also a signal handler. Returns at
+  // once.
+  void request_stop();
+  // Until the end after request_stop(). One caller.
+  void wait();
+
+ private:
+  Collector() = default;
+  [[nodiscard]] Result<void> start(const CollectorOptions& options);
+
+  CollectorEndpoints endpoints_;
+  std::uint64_t max_open_files_ = 0;
+  ReceiverCounters receiver_counters_;
+  StoreCounters store_counters_;
+  std::atomic<bool> tap_wanted_{false};
+  std::atomic<bool> stop_requested_{false};
+  WakeUp receiver_wake_up_;
+  RequestQueue requests_;
+  EventQueue events_;
+  std::unique_ptr<Context> context_;  // outlives the sockets, which the receiver thread owns
+
+  std::unique_ptr<StoreThread> store_thread_;
+  std::jthread receiver_thread_;
+};
+
+}  // namespace sideband::collector

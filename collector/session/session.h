@@ -1,0 +1,52 @@
+// What a collector knows about one session: one stream, one token, one sender at the other end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "collector/handoff.h"
+
+namespace sideband::collector {
+
+// docs/protocol.md section 5.
+enum class SessionState {
+  kOpening,    // the store is asked how far the stream is durable
+  kAcked,      // ACK is out, CONFIG is awaited
+  kActive,     // credit is granted
+  kStale,      // as kActive, silent for three intervals
+  kAbandoned,  // as kStale, silent for a day; its credit is taken back
+};
+
+struct Session {
+  std::uint64_t token = 0;
+  std::uint64_t stream_id = 0;
+  SpoolId spool_id{};
+  std::string run_id;
+  std::string peer;  // the ROUTER's envelope of the sender's last control message
+  SessionState state = SessionState::kOpening;
+
+  std::uint64_t syn_nonce = 0;
+  std::uint64_t version = 1;
+  std::uint64_t head_seq = 0;      // the sender's last word
+  std::uint64_t received_seq = 0;  // taken in; the store may not have seen it yet
+  std::uint64_t expected_seq = 1;  // by the store
+  std::uint64_t durable_seq = 0;
+  std::uint64_t announced_durable_seq = 0;  // in the last COMMIT
+  std::optional<std::uint64_t> final_seq;   // from FIN
+
+  // Frame bytes of this session.
+  std::uint64_t granted_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t processed_bytes = 0;
+  std::uint64_t granted_seq = 0;
+  bool waits_for_credit = false;  // stands in the queue for the next grant
+
+  std::int64_t opened_ms = 0;
+  std::int64_t heard_ms = 0;
+  std::int64_t next_ping_ms = 0;
+
+  [[nodiscard]] bool is_streaming() const { return state != SessionState::kOpening && state != SessionState::kAcked; }
+};
+
+}  // namespace sideband::collector

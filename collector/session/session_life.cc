@@ -1,0 +1,140 @@
+// The other half of SessionTable: credit, heartbeats, time-outs and the end of sessions.
+#include <algorithm>
+#include <utility>
+
+#include "collector/encode_frame.h"
+#include "collector/session/session_table.h"
+#include "collector/session/syn_check.h"
+
+namespace sideband::collector {
+namespace {
+
+constexpr std::int64_t kConfigTimeoutMs = 30'000;
+constexpr std::int64_t kSilentIntervals = 3;
+constexpr std::int64_t kAbandonedAfterMs = 24 * 3'600'000;
+
+}  // namespace
+
+void SessionTable::send_ack(const Session& session, Now now) {
+  v1::Ack ack;
+  ack.set_version(kProtocolVersion);
+  ack.set_syn_nonce(session.syn_nonce);
+  ack.set_token(session.token);
+  ack.set_store_id(options_.store_id.data(), options_.store_id.size());
+  ack.set_resume_seq(session.durable_seq + 1);
+  ack.set_data_endpoint(options_.data_endpoint);
+  ack.set_heartbeat_ms(options_.heartbeat_ms);
+  ack.set_max_payload_bytes(frame::kMaxPayloadBytes);
+  ack.set_wall_ns(now.wall_ns);
+  replies_.push_back({session.peer, encode_frame(frame::MessageType::kAck, ack), session.token});
+}
+
+void SessionTable::hear(Session& session, std::string_view peer, Now now) {
+  session.heard_ms = now.steady_ms;
+  // A link that was cut comes back under a new envelope. The token, 64 secret bits, says who it is.
+  if (!peer.empty()) session.peer = peer;
+  if (session.state == SessionState::kAbandoned) credit_.add(session);
+  if (session.state == SessionState::kStale || session.state == SessionState::kAbandoned)
+    session.state = SessionState::kActive;
+}
+
+void SessionTable::activate(Session& session, Now now) {
+  session.state = SessionState::kActive;
+  session.next_ping_ms = now.steady_ms + jittered_heartbeat_ms();
+  credit_.add(session);
+  (void)credit_.top_up(session);  // the caller tells the sender
+}
+
+void SessionTable::grant(Session& session) {
+  const bool takes_part = session.is_streaming() && session.state != SessionState::kAbandoned;
+  if (takes_part && credit_.top_up(session)) replies_.push_back(make_credit(session));
+}
+
+void SessionTable::grant_in_turn() {
+  while (const std::uint64_t token = credit_.next_in_turn()) {
+    Session* session = find_mutable(token);
+    if (session == nullptr) continue;
+    session->waits_for_credit = false;
+    grant(*session);
+  }
+}
+
+void SessionTable::finish_if_durable(Session& session) {
+  if (!session.final_seq || session.durable_seq < *session.final_seq) return;
+  replies_.push_back(make_commit(session, options_.store_id));
+  replies_.push_back(make_bye(session, v1::Bye::REASON_FINISHED, 0));
+  drop(session.token, true);
+}
+
+void SessionTable::tick(Now now) {
+  std::vector<std::uint64_t> expired;
+  stale_count_ = 0;
+  for (auto& [token, session] : by_token_) {
+    if (session.state == SessionState::kAcked && now.steady_ms - session.opened_ms > kConfigTimeoutMs)
+      expired.push_back(token);
+    if (session.is_streaming()) check_liveness(session, now);
+    // Nobody is there to come back to: the sender would send a new SYN.
+    if (session.state == SessionState::kAbandoned && session.peer.empty()) expired.push_back(token);
+    if (session.state == SessionState::kStale || session.state == SessionState::kAbandoned) ++stale_count_;
+  }
+  for (const std::uint64_t token : expired) drop(token, true);
+}
+
+void SessionTable::check_liveness(Session& session, Now now) {
+  const std::int64_t silent_ms = now.steady_ms - session.heard_ms;
+  if (session.state == SessionState::kActive && silent_ms > kSilentIntervals * options_.heartbeat_ms) {
+    session.state = SessionState::kStale;
+  }
+  if (session.state == SessionState::kStale && silent_ms > kAbandonedAfterMs) {
+    session.state = SessionState::kAbandoned;
+    credit_.remove(session);
+  }
+  if (now.steady_ms < session.next_ping_ms) return;
+  session.next_ping_ms = now.steady_ms + jittered_heartbeat_ms();
+  if (!session.peer.empty()) replies_.push_back(make_ping(session, ++last_ping_id_, now));
+}
+
+void SessionTable::lose_peer(std::uint64_t token, std::string_view peer) {
+  Session* session = find_mutable(token);
+  if (session != nullptr && session->peer == peer) session->peer.clear();
+}
+
+void SessionTable::stop(std::uint32_t retry_after_ms) {
+  stopping_ = true;
+  for (const auto& [token, session] : by_token_) {
+    replies_.push_back(make_bye(session, v1::Bye::REASON_STOPPING, retry_after_ms));
+  }
+}
+
+void SessionTable::refuse(std::string_view peer, const Refusal& refusal, std::uint64_t token, std::uint64_t syn_nonce) {
+  replies_.push_back(make_error(std::string(peer), refusal, token, syn_nonce, options_.store_id));
+}
+
+void SessionTable::drop(std::uint64_t token, bool tell_store) {
+  const auto found = by_token_.find(token);
+  if (found == by_token_.end()) return;
+  Session& session = found->second;
+  if (session.is_streaming() && session.state != SessionState::kAbandoned) credit_.remove(session);
+  if (tell_store) requests_.emplace_back(CloseStream{token, session.stream_id});
+  const auto current = token_of_stream_.find(session.stream_id);
+  if (current != token_of_stream_.end() && current->second == token) token_of_stream_.erase(current);
+  by_token_.erase(found);
+}
+
+const Session* SessionTable::find(std::uint64_t token) const {
+  const auto found = by_token_.find(token);
+  return found == by_token_.end() ? nullptr : &found->second;
+}
+
+Session* SessionTable::find_mutable(std::uint64_t token) {
+  return const_cast<Session*>(std::as_const(*this).find(token));
+}
+
+// +-10 %, so that thousands of senders that came together do not stay together.
+std::int64_t SessionTable::jittered_heartbeat_ms() {
+  const std::int64_t interval = options_.heartbeat_ms;
+  const auto spread = static_cast<std::uint64_t>(interval / 5 + 1);
+  return interval - interval / 10 + static_cast<std::int64_t>(random_() % spread);
+}
+
+}  // namespace sideband::collector

@@ -1,0 +1,272 @@
+#include "collector/session/session_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "collector/session/syn_check.h"
+
+namespace sideband::collector {
+namespace {
+
+constexpr std::uint32_t kOverloadedRetryMs = 10'000;
+
+template <typename Message>
+bool parse(frame::Bytes payload, Message& message) {
+  return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+}
+
+}  // namespace
+
+SessionTable::SessionTable(SessionOptions options, std::function<std::uint64_t()> random)
+    : options_(std::move(options)),
+      random_(std::move(random)),
+      credit_(options_.credit_budget_bytes, options_.max_session_bytes) {}
+
+std::optional<BadMessage> SessionTable::receive_control(std::string_view peer, const frame::Frame& frame, Now now) {
+  switch (static_cast<frame::MessageType>(frame.header.type)) {
+    case frame::MessageType::kSyn:
+      return on_syn(peer, frame.payload, now);
+    case frame::MessageType::kConfig:
+      return on_config(peer, frame.payload, now);
+    case frame::MessageType::kPing:
+      return on_ping(peer, frame.payload, now);
+    case frame::MessageType::kPong:
+      return on_pong(peer, frame.payload, now);
+    case frame::MessageType::kFin:
+      return on_fin(peer, frame.payload, now);
+    case frame::MessageType::kBye:
+      return on_bye(frame.payload);
+    case frame::MessageType::kError:
+      return std::nullopt;  // never answered: two peers must not argue for ever
+    default:
+      return refuse_type(peer, frame.header.type);
+  }
+}
+
+SessionTable::DataVerdict SessionTable::receive_data(std::uint64_t token, frame::StreamSeq id, std::size_t frame_bytes,
+                                                     Now now) {
+  Session* session = find_mutable(token);
+  if (session == nullptr) return {BadMessage::kUnknownToken};
+  if (session->stream_id != id.stream_id) return {BadMessage::kWrongStream};
+  hear(*session, {}, now);
+  session->received_bytes += frame_bytes;
+  session->received_seq = std::max(session->received_seq, id.seq);
+  return {std::nullopt, session->received_bytes > session->granted_bytes};
+}
+
+// ---- control messages ----
+
+std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Bytes payload, Now now) {
+  v1::Syn syn;
+  if (!parse(payload, syn)) return refuse_undecodable(peer, "SYN");
+  if (const auto refusal = check_syn(syn)) {
+    refuse(peer, *refusal, 0, syn.syn_nonce());
+    return std::nullopt;
+  }
+  if (stopping_) return std::nullopt;
+  SpoolId spool_id{};
+  std::copy_n(reinterpret_cast<const std::byte*>(syn.spool_id().data()), spool_id.size(), spool_id.begin());
+
+  const auto verdict = fences_.claim(spool_id, syn.open_count(), syn.open_nonce());
+  if (verdict == FenceTable::Verdict::kFenced) {
+    refuse(peer,
+           {v1::ErrorReport::CODE_FENCED, "another process opened this spool later, or holds a copy of it", true, 0}, 0,
+           syn.syn_nonce());
+    return std::nullopt;
+  }
+  const auto found = token_of_stream_.find(syn.stream_id());
+  if (found != token_of_stream_.end()) {
+    Session& older = by_token_.at(found->second);
+    if (older.spool_id != spool_id) {
+      refuse(
+          peer,
+          {v1::ErrorReport::CODE_STREAM_CLASH, "this stream id belongs to another spool; start a new stream", true, 0},
+          0, syn.syn_nonce());
+      return std::nullopt;
+    }
+    if (verdict == FenceTable::Verdict::kNewer) {
+      refuse(older.peer, {v1::ErrorReport::CODE_FENCED, "another process opened this spool later", true, 0},
+             older.token, 0);
+    } else if (answer_again(syn, older, peer, now)) {
+      return std::nullopt;
+    }
+    drop(older.token, false);
+  } else if (by_token_.size() >= options_.max_sessions) {
+    refuse(peer,
+           {v1::ErrorReport::CODE_OVERLOADED, fmt::format("the collector has {} sessions, its limit", by_token_.size()),
+            false, kOverloadedRetryMs},
+           0, syn.syn_nonce());
+    return std::nullopt;
+  }
+  open(syn, spool_id, peer, now);
+  return std::nullopt;
+}
+
+// A sender repeats a SYN until it hears the answer. The copies must not void each other's session.
+bool SessionTable::answer_again(const v1::Syn& syn, Session& session, std::string_view peer, Now now) {
+  if (session.syn_nonce != syn.syn_nonce()) return false;
+  if (session.state == SessionState::kOpening || (session.is_streaming() && session.peer == peer)) return true;
+  if (session.state != SessionState::kAcked) return false;
+  session.peer = peer;
+  send_ack(session, now);
+  return true;
+}
+
+void SessionTable::open(const v1::Syn& syn, const SpoolId& spool_id, std::string_view peer, Now now) {
+  std::uint64_t token = random_();
+  while (token == 0 || by_token_.contains(token)) token = random_();
+  Session& session = by_token_[token];
+  session.token = token;
+  session.stream_id = syn.stream_id();
+  session.spool_id = spool_id;
+  session.run_id = syn.run_id();
+  session.peer = peer;
+  session.syn_nonce = syn.syn_nonce();
+  session.head_seq = syn.head_seq();
+  session.opened_ms = session.heard_ms = now.steady_ms;
+  token_of_stream_[session.stream_id] = token;
+  requests_.emplace_back(OpenStream{token, session.stream_id, spool_id, session.run_id, syn.project()});
+}
+
+std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::Bytes payload, Now now) {
+  v1::Config config;
+  if (!parse(payload, config)) return refuse_undecodable(peer, "CONFIG");
+  const auto found = token_of_stream_.find(config.stream_id());
+  if (found == token_of_stream_.end()) return refuse_token(peer, 0);
+  Session& session = by_token_.at(found->second);
+  const std::string_view spool_id(reinterpret_cast<const char*>(session.spool_id.data()), session.spool_id.size());
+  if (config.spool_id() != spool_id || config.run_id() != session.run_id) {
+    refuse(
+        peer,
+        {v1::ErrorReport::CODE_BAD_VALUE, "CONFIG: expected the spool_id and run_id of the SYN, found others", true, 0},
+        session.token, 0);
+    return std::nullopt;
+  }
+  if (session.state == SessionState::kOpening) return std::nullopt;  // it comes again
+  hear(session, peer, now);
+  if (session.state == SessionState::kAcked) activate(session, now);
+  if (session.granted_bytes > 0) replies_.push_back(make_credit(session));
+  return std::nullopt;
+}
+
+std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::Bytes payload, Now now) {
+  v1::Ping ping;
+  if (!parse(payload, ping)) return refuse_undecodable(peer, "PING");
+  Session* session = find_mutable(ping.token());
+  if (session == nullptr) return refuse_token(peer, ping.token());
+  hear(*session, peer, now);
+  session->head_seq = std::max(session->head_seq, ping.head_seq());
+  if (session->is_streaming()) (void)credit_.top_up(*session);  // the PONG carries the grant in any case
+  replies_.push_back(make_pong(*session, ping, now, now));
+  return std::nullopt;
+}
+
+std::optional<BadMessage> SessionTable::on_pong(std::string_view peer, frame::Bytes payload, Now now) {
+  v1::Pong pong;
+  if (!parse(payload, pong)) return refuse_undecodable(peer, "PONG");
+  Session* session = find_mutable(pong.token());
+  if (session == nullptr) return BadMessage::kUnknownToken;  // an answer: it needs none
+  hear(*session, peer, now);
+  return std::nullopt;
+}
+
+std::optional<BadMessage> SessionTable::on_fin(std::string_view peer, frame::Bytes payload, Now now) {
+  v1::Fin fin;
+  if (!parse(payload, fin)) return refuse_undecodable(peer, "FIN");
+  Session* session = find_mutable(fin.token());
+  if (session == nullptr) return refuse_token(peer, fin.token());
+  hear(*session, peer, now);
+  session->final_seq = fin.final_seq();
+  finish_if_durable(*session);
+  return std::nullopt;
+}
+
+std::optional<BadMessage> SessionTable::on_bye(frame::Bytes payload) {
+  v1::Bye bye;
+  if (!parse(payload, bye)) return BadMessage::kBadIdentity;
+  if (find(bye.token()) == nullptr) return BadMessage::kUnknownToken;
+  drop(bye.token(), true);
+  return std::nullopt;
+}
+
+void SessionTable::refuse_frame(std::string_view peer, BadMessage problem) {
+  const std::string_view name = kBadMessageNames[static_cast<std::size_t>(problem)];
+  refuse(
+      peer,
+      {v1::ErrorReport::CODE_BAD_FRAME, fmt::format("expected one whole frame, found one that is {}", name), false, 0},
+      0, 0);
+}
+
+std::optional<BadMessage> SessionTable::refuse_type(std::string_view peer, std::uint8_t type) {
+  if (type >= frame::kFirstIgnored) return std::nullopt;
+  refuse(peer,
+         {v1::ErrorReport::CODE_UNSUPPORTED,
+          fmt::format("message type 0x{:02X} is not known on the control socket", type), false, 0},
+         0, 0);
+  return BadMessage::kUnknownType;
+}
+
+std::optional<BadMessage> SessionTable::refuse_undecodable(std::string_view peer, std::string_view type) {
+  refuse(peer,
+         {v1::ErrorReport::CODE_BAD_FRAME,
+          fmt::format("{}: the frame is whole, its protobuf message cannot be decoded", type), true, 0},
+         0, 0);
+  return BadMessage::kBadIdentity;
+}
+
+std::optional<BadMessage> SessionTable::refuse_token(std::string_view peer, std::uint64_t token) {
+  refuse(peer, {v1::ErrorReport::CODE_UNKNOWN_TOKEN, "no such session; send a new SYN", false, 0}, token, 0);
+  return BadMessage::kUnknownToken;
+}
+
+// ---- events of the store ----
+
+void SessionTable::apply(const StreamOpened& opened, Now now) {
+  Session* session = find_mutable(opened.token);
+  if (session == nullptr || session->state != SessionState::kOpening) return;
+  if (opened.refusal) {
+    refuse(session->peer, *opened.refusal, 0, session->syn_nonce);
+    drop(opened.token, false);
+    return;
+  }
+  session->state = SessionState::kAcked;
+  session->expected_seq = opened.resume_seq;
+  session->durable_seq = session->announced_durable_seq = session->received_seq = opened.resume_seq - 1;
+  session->opened_ms = now.steady_ms;
+  send_ack(*session, now);
+}
+
+void SessionTable::apply(const Progress& progress) {
+  Session* session = find_mutable(progress.token);
+  if (session == nullptr) return;
+  session->expected_seq = progress.expected_seq;
+  session->durable_seq = progress.durable_seq;
+  if (session->is_streaming() && session->state != SessionState::kAbandoned) {
+    credit_.process(*session, progress.processed_bytes);
+    const bool granted = credit_.top_up(*session);
+    if (granted && session->durable_seq == session->announced_durable_seq) replies_.push_back(make_credit(*session));
+  }
+  if (session->durable_seq > session->announced_durable_seq) {
+    session->announced_durable_seq = session->durable_seq;
+    replies_.push_back(make_commit(*session, options_.store_id));
+  }
+  finish_if_durable(*session);
+  grant_in_turn();
+}
+
+void SessionTable::apply(const SessionVoided& voided) {
+  const Session* session = find(voided.token);
+  if (session == nullptr) return;
+  refuse(session->peer, voided.reason, voided.token, 0);
+  drop(voided.token, false);
+}
+
+void SessionTable::apply(const StorageFull& storage) {
+  credit_.withhold(storage.full);
+  if (storage.full) return;
+  for (auto& [token, session] : by_token_) grant(session);
+}
+
+}  // namespace sideband::collector

@@ -1,0 +1,109 @@
+// All sessions of a collector and the rules of docs/protocol.md section 5. A pure state machine: messages, events of
+// the store and the time go in; replies and requests to the store come out.
+//
+//   SYN ─▶ kOpening ─ StreamOpened ─▶ kAcked ─ CONFIG ─▶ kActive ◀─▶ kStale ◀─▶ kAbandoned
+//
+// Owned by the receiver's thread. A stream has one session at most; a new SYN replaces it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/counters.h"
+#include "collector/session/credit.h"
+#include "collector/session/fence.h"
+#include "collector/session/replies.h"
+#include "frame/codec.h"
+
+namespace sideband::collector {
+
+struct SessionOptions {
+  std::string data_endpoint;  // as announced in ACK
+  StoreId store_id{};
+  std::uint32_t heartbeat_ms = 30'000;
+  std::uint64_t credit_budget_bytes = 32 << 20;
+  std::uint64_t max_session_bytes = 16 << 20;
+  std::size_t max_sessions = 20'000;  // at the limit: ERROR(OVERLOADED)
+};
+
+class SessionTable {
+ public:
+  // `random` gives 64 unpredictable bits: tokens are what keeps strangers out of a stream.
+  SessionTable(SessionOptions options, std::function<std::uint64_t()> random);
+
+  // A control message whose frame is whole. What is wrong with it, if anything; the sender has been answered.
+  std::optional<BadMessage> receive_control(std::string_view peer, const frame::Frame& frame, Now now);
+
+  // May this frame go to the store? Notes it if so.
+  struct DataVerdict {
+    std::optional<BadMessage> refused;
+    bool over_credit = false;
+  };
+  [[nodiscard]] DataVerdict receive_data(std::uint64_t token, frame::StreamSeq id, std::size_t frame_bytes, Now now);
+
+  void apply(const StreamOpened& opened, Now now);
+  void apply(const Progress& progress);
+  void apply(const SessionVoided& voided);
+  void apply(const StorageFull& storage);
+
+  // Heartbeats and time-outs; to be called a few times in each heartbeat.
+  void tick(Now now);
+  // Tells the sender that its control message was not a whole frame.
+  void refuse_frame(std::string_view peer, BadMessage problem);
+  // A reply could not be sent: nobody is there under this envelope any more.
+  void lose_peer(std::uint64_t token, std::string_view peer);
+  // BYE(STOPPING) to all; no SYN is answered afterwards.
+  void stop(std::uint32_t retry_after_ms);
+
+  // What is to be sent and asked; the caller empties both.
+  [[nodiscard]] std::vector<Reply>& replies() { return replies_; }
+  [[nodiscard]] std::vector<StoreRequest>& requests() { return requests_; }
+
+  [[nodiscard]] std::size_t size() const { return by_token_.size(); }
+  [[nodiscard]] std::size_t stale_count() const { return stale_count_; }  // as of the last tick
+  [[nodiscard]] const Session* find(std::uint64_t token) const;
+
+ private:
+  std::optional<BadMessage> on_syn(std::string_view peer, frame::Bytes payload, Now now);
+  std::optional<BadMessage> on_config(std::string_view peer, frame::Bytes payload, Now now);
+  std::optional<BadMessage> on_ping(std::string_view peer, frame::Bytes payload, Now now);
+  std::optional<BadMessage> on_pong(std::string_view peer, frame::Bytes payload, Now now);
+  std::optional<BadMessage> on_fin(std::string_view peer, frame::Bytes payload, Now now);
+  std::optional<BadMessage> on_bye(frame::Bytes payload);
+  std::optional<BadMessage> refuse_type(std::string_view peer, std::uint8_t type);
+  std::optional<BadMessage> refuse_undecodable(std::string_view peer, std::string_view type);
+  std::optional<BadMessage> refuse_token(std::string_view peer, std::uint64_t token);
+
+  [[nodiscard]] bool answer_again(const v1::Syn& syn, Session& session, std::string_view peer, Now now);
+  void open(const v1::Syn& syn, const SpoolId& spool_id, std::string_view peer, Now now);
+  void send_ack(const Session& session, Now now);
+  void hear(Session& session, std::string_view peer, Now now);
+  void activate(Session& session, Now now);
+  void grant(Session& session);
+  void grant_in_turn();
+  void finish_if_durable(Session& session);
+  void check_liveness(Session& session, Now now);
+  void refuse(std::string_view peer, const Refusal& refusal, std::uint64_t token, std::uint64_t syn_nonce);
+  void drop(std::uint64_t token, bool tell_store);
+  [[nodiscard]] Session* find_mutable(std::uint64_t token);
+  [[nodiscard]] std::int64_t jittered_heartbeat_ms();
+
+  SessionOptions options_;
+  std::function<std::uint64_t()> random_;
+  CreditPool credit_;
+  FenceTable fences_;
+  std::unordered_map<std::uint64_t, Session> by_token_;
+  std::unordered_map<std::uint64_t, std::uint64_t> token_of_stream_;
+  std::vector<Reply> replies_;
+  std::vector<StoreRequest> requests_;
+  std::uint64_t last_ping_id_ = 0;
+  std::size_t stale_count_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace sideband::collector

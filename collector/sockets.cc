@@ -1,0 +1,186 @@
+#include "collector/sockets.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <zmq.h>
+
+#include "frame/format.h"
+
+namespace sideband::collector {
+namespace {
+
+constexpr int kBacklog = 4096;  // Debian's somaxconn; 100, the default, loses senders that come back all at once
+constexpr int kKeepaliveIdleS = 60;
+constexpr int kKeepaliveIntervalS = 10;
+constexpr int kKeepaliveCount = 3;
+// ZeroMQ cuts the link of a peer that sends more. Some room above a maximal frame, so that a slightly wrong sender is
+// counted by kind instead.
+constexpr std::int64_t kMaxMessageBytes = static_cast<std::int64_t>(frame::kMaxFrameBytes) + 64 * 1024;
+
+zmq_msg_t* raw(std::byte* storage) {
+  return reinterpret_cast<zmq_msg_t*>(storage);
+}
+// ZeroMQ's readers take no const.
+zmq_msg_t* raw(const std::byte* storage) {
+  return raw(const_cast<std::byte*>(storage));
+}
+
+void set_option(void* socket, int option, int value) {
+  zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+int type_of(SocketKind kind) {
+  switch (kind) {
+    case SocketKind::kRouter:
+      return ZMQ_ROUTER;
+    case SocketKind::kSub:
+      return ZMQ_SUB;
+    case SocketKind::kXpub:
+      return ZMQ_XPUB;
+  }
+  return ZMQ_SUB;
+}
+
+}  // namespace
+
+Message::Message() noexcept {
+  static_assert(sizeof(zmq_msg_t) == kStorageBytes && alignof(zmq_msg_t) <= alignof(void*));
+  zmq_msg_init(raw(storage_));
+}
+
+Message Message::copy_of(frame::Bytes bytes) {
+  Message message;
+  if (zmq_msg_init_size(raw(message.storage_), bytes.size()) == 0 && !bytes.empty()) {
+    std::memcpy(zmq_msg_data(raw(message.storage_)), bytes.data(), bytes.size());
+  }
+  return message;
+}
+
+Message::Message(Message&& other) noexcept : Message() {
+  zmq_msg_move(raw(storage_), raw(other.storage_));
+}
+
+Message& Message::operator=(Message&& other) noexcept {
+  if (this != &other) zmq_msg_move(raw(storage_), raw(other.storage_));
+  return *this;
+}
+
+Message::~Message() {
+  zmq_msg_close(raw(storage_));
+}
+
+frame::Bytes Message::bytes() const {
+  return {static_cast<const std::byte*>(zmq_msg_data(raw(storage_))), zmq_msg_size(raw(storage_))};
+}
+
+std::string_view Message::text() const {
+  return {reinterpret_cast<const char*>(bytes().data()), bytes().size()};
+}
+
+Context::Context(int io_threads) : context_(zmq_ctx_new()) {
+  zmq_ctx_set(context_, ZMQ_IO_THREADS, io_threads);
+  zmq_ctx_set(context_, ZMQ_BLOCKY, 0);
+}
+
+Context::~Context() {
+  while (zmq_ctx_term(context_) != 0 && errno == EINTR) {
+  }
+}
+
+Socket::Socket(const Context& context, SocketKind kind, int high_water_mark)
+    : socket_(zmq_socket(context.get(), type_of(kind))) {
+  set_option(socket_, ZMQ_LINGER, 0);
+  set_option(socket_, ZMQ_BACKLOG, kBacklog);
+  set_option(socket_, ZMQ_TCP_KEEPALIVE, 1);
+  set_option(socket_, ZMQ_TCP_KEEPALIVE_IDLE, kKeepaliveIdleS);
+  set_option(socket_, ZMQ_TCP_KEEPALIVE_INTVL, kKeepaliveIntervalS);
+  set_option(socket_, ZMQ_TCP_KEEPALIVE_CNT, kKeepaliveCount);
+  set_option(socket_, ZMQ_RCVHWM, high_water_mark);
+  set_option(socket_, ZMQ_SNDHWM, high_water_mark);
+  zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &kMaxMessageBytes, sizeof kMaxMessageBytes);
+  if (kind == SocketKind::kRouter) set_option(socket_, ZMQ_ROUTER_MANDATORY, 1);
+  if (kind == SocketKind::kXpub) set_option(socket_, ZMQ_XPUB_MANUAL, 1);
+  if (kind == SocketKind::kSub) zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "", 0);
+}
+
+Socket::Socket(Socket&& other) noexcept : socket_(std::exchange(other.socket_, nullptr)) {}
+
+Socket& Socket::operator=(Socket&& other) noexcept {
+  std::swap(socket_, other.socket_);
+  return *this;
+}
+
+Socket::~Socket() {
+  close();
+}
+
+void Socket::close() {
+  if (socket_ != nullptr) zmq_close(std::exchange(socket_, nullptr));
+}
+
+Result<std::string> Socket::bind(const std::string& endpoint) {
+  if (zmq_bind(socket_, endpoint.c_str()) != 0) {
+    const int error_number = zmq_errno();
+    const std::string reason = zmq_strerror(error_number);
+    if (error_number == EADDRINUSE) {
+      return fail(ErrorCode::kUnavailable,
+                  "bind failed: the address is in use, perhaps by another collector; stop it or "
+                  "choose another port (port 0: any free one): " +
+                      endpoint);
+    }
+    return fail(ErrorCode::kInvalidArgument,
+                "bind failed: " + reason + "; expected tcp://<an address of this machine>:<port>, found: " + endpoint);
+  }
+  std::array<char, 1024> bound{};
+  std::size_t bytes = bound.size();
+  if (zmq_getsockopt(socket_, ZMQ_LAST_ENDPOINT, bound.data(), &bytes) != 0) return endpoint;
+  return std::string(bound.data());
+}
+
+bool Socket::receive(Message& part, bool& more_parts) {
+  for (;;) {
+    if (zmq_msg_recv(raw(part.storage_), socket_, ZMQ_DONTWAIT) >= 0) {
+      more_parts = zmq_msg_more(raw(part.storage_)) != 0;
+      return true;
+    }
+    if (zmq_errno() != EINTR) return false;
+  }
+}
+
+SendStatus Socket::send(Message& part, bool more_parts) {
+  const int flags = ZMQ_DONTWAIT | (more_parts ? ZMQ_SNDMORE : 0);
+  for (;;) {
+    if (zmq_msg_send(raw(part.storage_), socket_, flags) >= 0) return SendStatus::kSent;
+    if (zmq_errno() == EHOSTUNREACH) return SendStatus::kPeerGone;
+    if (zmq_errno() != EINTR) return SendStatus::kFull;
+  }
+}
+
+void Socket::grant_subscription(std::string_view topic) {
+  zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, topic.data(), topic.size());
+}
+
+void Socket::revoke_subscription(std::string_view topic) {
+  zmq_setsockopt(socket_, ZMQ_UNSUBSCRIBE, topic.data(), topic.size());
+}
+
+void Socket::set_linger(int milliseconds) {
+  set_option(socket_, ZMQ_LINGER, milliseconds);
+}
+
+Readable wait_readable(const Socket* router, const Socket* sub, const Socket* xpub, int wake_fd, int timeout_ms) {
+  const auto events = [](const Socket* socket) { return static_cast<short>(socket != nullptr ? ZMQ_POLLIN : 0); };
+  const auto socket_of = [&](const Socket* socket) { return (socket != nullptr ? socket : router)->get(); };
+  std::array<zmq_pollitem_t, 4> items{{{socket_of(router), 0, events(router), 0},
+                                       {socket_of(sub), 0, events(sub), 0},
+                                       {socket_of(xpub), 0, events(xpub), 0},
+                                       {nullptr, wake_fd, ZMQ_POLLIN, 0}}};
+  if (zmq_poll(items.data(), static_cast<int>(items.size()), timeout_ms) <= 0) return {};
+  const auto readable = [&](std::size_t i) { return (items[i].revents & ZMQ_POLLIN) != 0; };
+  return {readable(0), readable(1), readable(2), readable(3)};
+}
+
+}  // namespace sideband::collector

@@ -1,0 +1,98 @@
+// The room's only door to ZeroMQ: a context, sockets, and messages that are moved and never copied.
+//
+// A Socket belongs to one thread; it may be handed to another one while nobody uses it. A Message may cross threads.
+// Every call survives EINTR; nothing here throws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "frame/codec.h"
+#include "frame/result.h"
+
+namespace sideband::collector {
+
+// Bytes that ZeroMQ received or shall send. Small ones lie inside of the object: views die when it moves.
+class Message {
+ public:
+  Message() noexcept;
+  static Message copy_of(frame::Bytes bytes);
+  Message(Message&& other) noexcept;
+  Message& operator=(Message&& other) noexcept;
+  ~Message();
+
+  [[nodiscard]] frame::Bytes bytes() const;
+  [[nodiscard]] std::string_view text() const;
+
+ private:
+  friend class Socket;
+  static constexpr std::size_t kStorageBytes = 64;  // a zmq_msg_t
+  alignas(void*) std::byte storage_[kStorageBytes];
+};
+
+// Must outlive its sockets. Destruction waits for what the sockets' linger time still lets them send.
+class Context {
+ public:
+  explicit Context(int io_threads);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] void* get() const { return context_; }
+
+ private:
+  void* context_;
+};
+
+enum class SocketKind { kRouter, kSub, kXpub };
+
+enum class SendStatus {
+  kSent,
+  kFull,      // the queue is full: the message is dropped or kept by the caller
+  kPeerGone,  // ROUTER only: no such peer any more
+};
+
+class Socket {
+ public:
+  Socket() = default;
+  // With the options that docs/protocol.md asks of every socket of a collector.
+  Socket(const Context& context, SocketKind kind, int high_water_mark);
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+
+  // Binds and returns the address in use; port 0 picks a free one. kUnavailable when the address is taken.
+  [[nodiscard]] Result<std::string> bind(const std::string& endpoint);
+
+  // The next part if there is one; more_parts says whether the message goes on. Never waits.
+  [[nodiscard]] bool receive(Message& part, bool& more_parts);
+  // One part of a message; never waits. On kSent the part is taken, else it stays as it was.
+  [[nodiscard]] SendStatus send(Message& part, bool more_parts);
+
+  // XPUB in manual mode: grants the subscription that was received last.
+  void grant_subscription(std::string_view topic);
+  void revoke_subscription(std::string_view topic);
+  // How long closing may go on sending.
+  void set_linger(int milliseconds);
+  void close();
+
+  [[nodiscard]] void* get() const { return socket_; }
+
+ private:
+  void* socket_ = nullptr;
+};
+
+// Waits until a socket or `wake_fd` is readable or `timeout_ms` passed. A null socket is left out.
+struct Readable {
+  bool router = false;
+  bool sub = false;
+  bool xpub = false;
+  bool wake = false;
+};
+[[nodiscard]] Readable wait_readable(const Socket* router, const Socket* sub, const Socket* xpub, int wake_fd,
+                                     int timeout_ms);
+
+}  // namespace sideband::collector

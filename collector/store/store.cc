@@ -1,0 +1,207 @@
+#include "collector/store/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "collector/tap_topic.h"
+
+namespace sideband::collector {
+
+Store::Store(StoreOptions options, DataDir data_dir, std::unique_ptr<FileSystem> files, StoreCounters& counters,
+             const std::atomic<bool>& tap_wanted)
+    : options_(options),
+      data_dir_(std::move(data_dir)),
+      files_(std::move(files)),
+      counters_(counters),
+      tap_wanted_(tap_wanted),
+      group_commit_{data_dir_.path(), options.max_single_syncs} {}
+
+void Store::handle(StoreRequest& request, Now now) {
+  if (auto* frame = std::get_if<StoreFrame>(&request); frame != nullptr) {
+    take_frame(*frame, now);
+  } else if (const auto* open = std::get_if<OpenStream>(&request); open != nullptr) {
+    open_stream(*open);
+  } else if (const auto* closing = std::get_if<CloseStream>(&request); closing != nullptr) {
+    close_stream(*closing);
+  } else if (const auto* subscription = std::get_if<SendDefinitions>(&request); subscription != nullptr) {
+    send_definitions(*subscription, now);
+  }
+}
+
+// ---- sessions ----
+
+void Store::open_stream(const OpenStream& request) {
+  const auto refuse = [&](Refusal refusal) {
+    events_.emplace_back(StreamOpened{request.token, 1, std::move(refusal)});
+  };
+  if (disk_is_full_) return refuse(storage_refusal({ErrorCode::kNoSpace, "the collector's disk is full"}));
+  const auto run = find_or_open_run(request.run_id);
+  if (!run) {
+    spdlog::error("run {} cannot be opened: {}", request.run_id, run.error().message);
+    return refuse(storage_refusal(run.error()));
+  }
+  if (auto obstacle = find_obstacle(request)) return refuse(std::move(*obstacle));
+
+  StreamState& stream = (*run)->find_or_add(request.stream_id);
+  streams_[request.stream_id] = &stream;
+  stream.spool_id = request.spool_id;
+  stream.token = request.token;
+  stream.processed_bytes = 0;
+  stream.topic = std::make_shared<const std::string>(make_tap_topic(request.project, request.run_id));
+  events_.emplace_back(StreamOpened{request.token, stream.durable.expected_seq(), std::nullopt});
+}
+
+std::optional<Refusal> Store::find_obstacle(const OpenStream& request) const {
+  const auto found = streams_.find(request.stream_id);
+  if (found == streams_.end()) return std::nullopt;
+  const StreamState& stream = *found->second;
+  if (stream.spool_id != SpoolId{} && stream.spool_id != request.spool_id) {
+    return Refusal{v1::ErrorReport::CODE_STREAM_CLASH, "this stream id belongs to another spool; start a new stream",
+                   true, 0};
+  }
+  if (stream.run->run_id() != request.run_id) {
+    return Refusal{v1::ErrorReport::CODE_STREAM_CLASH,
+                   "this stream belongs to run " + stream.run->run_id() + "; start a new stream", true, 0};
+  }
+  return std::nullopt;
+}
+
+Refusal Store::storage_refusal(const Error& error) const {
+  return {v1::ErrorReport::CODE_DISK_FULL, "the collector cannot store: " + error.message, false,
+          options_.full_retry_after_ms};
+}
+
+Result<RunLog*> Store::find_or_open_run(const std::string& run_id) {
+  if (const auto found = runs_.find(run_id); found != runs_.end()) return found->second.get();
+  auto run =
+      RunLog::open(run_id, data_dir_.run_folder(run_id), *files_, {options_.segment_bytes, data_dir_.store_id()});
+  if (!run) return tl::unexpected(run.error());
+  for (auto& [stream_id, stream] : (*run)->streams()) streams_[stream_id] = &stream;
+  RunLog* opened = run->get();
+  runs_.emplace(run_id, std::move(*run));
+  counters_.open_runs.set(runs_.size());
+  return opened;
+}
+
+void Store::close_stream(const CloseStream& request) {
+  const auto found = streams_.find(request.stream_id);
+  if (found == streams_.end() || found->second->token != request.token) return;
+  found->second->token = 0;
+  maybe_complete_.push_back(found->second->run);
+}
+
+void Store::void_session(StreamState& stream, const Refusal& reason) {
+  if (stream.token == 0) return;
+  events_.emplace_back(SessionVoided{std::exchange(stream.token, 0), reason});
+}
+
+// ---- frames ----
+
+void Store::take_frame(StoreFrame& frame, Now now) {
+  const auto found = streams_.find(frame.stream_id);
+  if (found == streams_.end() || found->second->token != frame.token) return counters_.stale_frames.add();
+  StreamState& stream = *found->second;
+  const frame::Bytes bytes = frame.message.bytes();
+  stream.processed_bytes += bytes.size();
+  note_news(stream);
+
+  const std::uint64_t expected_seq = stream.appended.expected_seq();
+  if (frame.seq > expected_seq) {
+    counters_.gaps.add();
+    void_session(stream, {v1::ErrorReport::CODE_RESYNC,
+                          fmt::format("expected seq {}, found {}", expected_seq, frame.seq), false, 0});
+    return;
+  }
+  const auto type = std::to_integer<std::uint8_t>(bytes[frame::kTypeOffset]);
+  const PayloadFields fields = read_payload_fields(type, bytes.subspan(frame::kHeaderBytes));
+  if (last_seq_of(type, frame.seq, fields) < expected_seq) return counters_.duplicates.add();
+  append(stream, frame, fields, now);
+}
+
+void Store::append(StreamState& stream, StoreFrame& frame, const PayloadFields& fields, Now now) {
+  const frame::Bytes bytes = frame.message.bytes();
+  const auto type = std::to_integer<std::uint8_t>(bytes[frame::kTypeOffset]);
+  RunLog& run = *stream.run;
+  const auto location = run.append(bytes, now);
+  if (!location) return fail_run(run, location.error(), RunLog::Failure::kWrite);
+  if (!std::exchange(run.has_pending, true)) runs_to_flush_.push_back(&run);
+  run.note_unsynced(stream);
+
+  const bool is_keyframe = type == static_cast<std::uint8_t>(frame::MessageType::kConfig);
+  if (is_keyframe || definitions_check_.has_definitions(fields, bytes.subspan(frame::kHeaderBytes))) {
+    stream.definitions.add(*location, is_keyframe);
+  }
+  const std::uint64_t before = stream.appended.last_seq;
+  advance(stream.appended, type, frame.seq, fields);
+  if (type == static_cast<std::uint8_t>(frame::MessageType::kSkip))
+    counters_.skipped_seqs.add(stream.appended.last_seq - before);
+  if (!fields.decodable) {
+    counters_.undecodable.add();
+    spdlog::warn("run {}: seq {} of stream {:016x} is stored, but its message cannot be decoded", run.run_id(),
+                 frame.seq, stream.stream_id);
+  }
+  if (tap_wanted_.load(std::memory_order_relaxed)) accepted_.push_back({&stream, &frame});
+}
+
+void Store::note_news(StreamState& stream) {
+  if (!std::exchange(stream.has_news, true)) news_.push_back(&stream);
+}
+
+// All streams of the run stand again where they were durable; their senders send the rest again.
+void Store::fail_run(RunLog& run, const Error& error, RunLog::Failure failure) {
+  counters_.failed_writes.add();
+  spdlog::error("run {}: {}; its senders will send again what was not durable", run.run_id(), error.message);
+  run.roll_back(failure);
+  std::erase_if(accepted_, [&](const AcceptedFrame& accepted) { return accepted.stream->run == &run; });
+  std::erase_if(awaiting_durability_, [&](const TapCandidate& candidate) { return candidate.run == &run; });
+  std::erase(runs_to_flush_, &run);
+  std::erase(dirty_runs_, &run);
+  run.has_pending = run.is_listed_dirty = false;
+
+  const Refusal reason = failure == RunLog::Failure::kSync
+                             ? Refusal{v1::ErrorReport::CODE_RESYNC, "a sync of the collector's disk failed", false, 0}
+                             : storage_refusal(error);
+  for (auto& [stream_id, stream] : run.streams()) void_session(stream, reason);
+  if (error.code == ErrorCode::kNoSpace) note_disk_full();
+}
+
+void Store::note_disk_full() {
+  if (std::exchange(disk_is_full_, true)) return;
+  spdlog::error("the disk is full: senders wait and keep their data; free some space, storing goes on by itself: {}",
+                data_dir_.path().string());
+  events_.emplace_back(StorageFull{true});
+}
+
+void Store::check_disk(Now now) {
+  if (!disk_is_full_ || now.steady_ms < next_check_ms_) return;
+  const auto free_bytes = files_->free_bytes(data_dir_.path());
+  if (!free_bytes || *free_bytes < options_.min_free_bytes) return;
+  disk_is_full_ = false;
+  spdlog::info("the disk has room again: {} MiB free: {}", *free_bytes >> 20, data_dir_.path().string());
+  events_.emplace_back(StorageFull{false});
+}
+
+// ---- the tap ----
+
+// Commits first: what is durable now is sent here, what follows comes live, and nothing falls in between.
+void Store::send_definitions(const SendDefinitions& request, Now now) {
+  flush(now);
+  if (!dirty_runs_.empty()) commit(now);
+  events_.emplace_back(SubscriptionReady{});
+  for (auto& [run_id, run] : runs_) {
+    bool loaded = false;
+    for (auto& [stream_id, stream] : run->streams()) {
+      if (stream.durable.ended || stream.topic == nullptr || !stream.topic->starts_with(request.prefix)) continue;
+      if (!std::exchange(loaded, true)) run->load_definitions();
+      for (const FrameLocation& location : stream.definitions.frames) {
+        const auto bytes = run->read_frame(location);
+        if (bytes) events_.emplace_back(TapFrame{stream.topic, Message::copy_of(*bytes)});
+      }
+    }
+  }
+}
+
+}  // namespace sideband::collector

@@ -1,0 +1,67 @@
+#include "collector/tap.h"
+
+#include <span>
+#include <utility>
+
+namespace sideband::collector {
+namespace {
+
+constexpr std::size_t kFramesPerTurn = 256;
+constexpr char kSubscribe = 1;
+
+}  // namespace
+
+Tap::Tap(Socket socket, std::size_t max_backlog_bytes, ReceiverCounters& counters)
+    : socket_(std::move(socket)), max_backlog_bytes_(max_backlog_bytes), counters_(counters) {}
+
+void Tap::receive(std::vector<StoreRequest>& requests) {
+  Message message;
+  bool more_parts = false;
+  if (!takes_subscriptions() || !socket_.receive(message, more_parts)) return;
+  const std::string_view text = message.text();
+  if (text.empty() || more_parts) return;
+  const std::string_view prefix = text.substr(1);
+  if (text.front() == kSubscribe) {
+    pending_prefix_ = prefix;
+    requests.emplace_back(SendDefinitions{*pending_prefix_});
+  } else {
+    socket_.revoke_subscription(prefix);
+    if (subscriptions_ > 0) --subscriptions_;
+  }
+}
+
+void Tap::apply(TapFrame&& frame) {
+  const std::size_t bytes = frame.message.bytes().size();
+  if (backlog_bytes_ + bytes > max_backlog_bytes_) return counters_.tap_dropped.add();
+  backlog_bytes_ += bytes;
+  backlog_.push_back(std::move(frame));
+}
+
+void Tap::apply(const SubscriptionReady&) {
+  backlog_.emplace_back();
+}
+
+bool Tap::send_some() {
+  for (std::size_t n = 0; n < kFramesPerTurn && !backlog_.empty(); ++n) {
+    TapFrame frame = std::move(backlog_.front());
+    backlog_.pop_front();
+    backlog_bytes_ -= frame.message.bytes().size();
+    if (frame.topic != nullptr) {
+      send(frame);
+    } else if (pending_prefix_) {
+      socket_.grant_subscription(*std::exchange(pending_prefix_, std::nullopt));
+      ++subscriptions_;
+    }
+  }
+  return !backlog_.empty();
+}
+
+void Tap::send(TapFrame& frame) {
+  Message topic = Message::copy_of(std::as_bytes(std::span(*frame.topic)));
+  if (socket_.send(topic, true) != SendStatus::kSent || socket_.send(frame.message, false) != SendStatus::kSent) {
+    return counters_.tap_dropped.add();
+  }
+  counters_.tap_sent.add();
+}
+
+}  // namespace sideband::collector

@@ -1,0 +1,50 @@
+// The tap: durable frames for anyone who listens. Lossy by design: a reader that is slow misses frames and sees it by
+// the gap in seq.
+//
+// A new reader gets the names first: its subscription is granted only when the store has answered with the definitions,
+// which then go out before the next live frame. Owned by the receiver's thread.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/counters.h"
+#include "collector/handoff.h"
+#include "collector/sockets.h"
+
+namespace sideband::collector {
+
+class Tap {
+ public:
+  // `max_backlog_bytes`: frames that wait to be sent beyond this are dropped and counted.
+  Tap(Socket socket, std::size_t max_backlog_bytes, ReceiverCounters& counters);
+
+  // Reads one subscription; a request to the store may follow from it.
+  void receive(std::vector<StoreRequest>& requests);
+  // False while a subscription waits for the store: ZeroMQ can grant only the one that was read last.
+  [[nodiscard]] bool takes_subscriptions() const { return !pending_prefix_; }
+
+  void apply(TapFrame&& frame);
+  void apply(const SubscriptionReady& ready);
+  // Sends a bounded number of frames; true when more wait.
+  bool send_some();
+
+  [[nodiscard]] bool has_readers() const { return subscriptions_ > 0 || pending_prefix_; }
+  [[nodiscard]] Socket& socket() { return socket_; }
+
+ private:
+  void send(TapFrame& frame);
+
+  Socket socket_;
+  std::size_t max_backlog_bytes_;
+  ReceiverCounters& counters_;
+  std::optional<std::string> pending_prefix_;
+  std::deque<TapFrame> backlog_;  // without a topic: the place where the pending subscription is granted
+  std::size_t backlog_bytes_ = 0;
+  std::size_t subscriptions_ = 0;
+};
+
+}  // namespace sideband::collector

@@ -1,0 +1,129 @@
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include "collector/collector.h"
+#include "tools/command.h"
+
+namespace sideband::tools {
+namespace {
+
+struct CollectArguments {
+  collector::CollectorOptions options;
+  bool print_endpoints = false;
+};
+
+// SIGINT and SIGTERM as bytes to read. Blocked before any thread starts, so that every thread inherits it.
+frame::FileDescriptor block_stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return frame::FileDescriptor(::signalfd(-1, &signals, SFD_CLOEXEC));
+}
+
+void wait_for_stop_signal(const frame::FileDescriptor& signals) {
+  signalfd_siginfo info{};
+  while (::read(signals.get(), &info, sizeof info) < 0 && errno == EINTR) {
+  }
+}
+
+void print_endpoints(const collector::CollectorEndpoints& endpoints) {
+  const nlohmann::ordered_json line{
+      {"control", endpoints.control}, {"data", endpoints.data}, {"tap", endpoints.tap}, {"connect", endpoints.connect}};
+  fmt::print("{}\n", line.dump());
+  std::fflush(stdout);
+}
+
+void print_start(const collector::Collector& running, const std::filesystem::path& data_dir) {
+  const auto& endpoints = running.endpoints();
+  fmt::print(
+      "Collecting. Stop with Ctrl-C.\n"
+      "  control     {}\n"
+      "  data        {}\n"
+      "  tap         {}\n"
+      "  data folder {}\n"
+      "  open files  at most {}: two a sender, one a run\n"
+      "Where training runs:\n"
+      "  export SIDEBAND_COLLECTOR={}\n",
+      endpoints.control, endpoints.data, endpoints.tap, data_dir.string(), running.max_open_files(), endpoints.connect);
+  std::fflush(stdout);
+}
+
+std::string bad_messages_text(const collector::CounterSnapshot& counters) {
+  std::string text;
+  for (std::size_t i = 0; i < collector::kBadMessageNames.size(); ++i) {
+    const std::uint64_t count = counters.bad_data[i] + counters.bad_control[i];
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", collector::kBadMessageNames[i], count);
+  }
+  return text.empty() ? "none" : text;
+}
+
+void print_summary(const collector::CounterSnapshot& counters) {
+  fmt::print(
+      stderr,
+      "sideband: stopped; frames stored {}, bytes {}, duplicates {}, gaps {}, undecodable {}, bad messages: {}\n",
+      counters.frames_stored, counters.bytes_stored, counters.duplicates, counters.gaps, counters.undecodable,
+      bad_messages_text(counters));
+}
+
+int collect(const CollectArguments& arguments) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("collect"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+  const frame::FileDescriptor signals = block_stop_signals();
+  auto running = collector::Collector::open(arguments.options);
+  if (!running) {
+    print_error(running.error().message);
+    return kExitFailed;
+  }
+  if (arguments.print_endpoints) {
+    print_endpoints((*running)->endpoints());
+  } else {
+    print_start(**running, arguments.options.data_dir);
+  }
+  wait_for_stop_signal(signals);
+  (*running)->request_stop();
+  (*running)->wait();
+  print_summary((*running)->counters());
+  return kExitOk;
+}
+
+void add_endpoint(CLI::App& command, const std::string& flag, std::string& value, const std::string& what) {
+  command.add_option(flag, value, what)->type_name("URL")->capture_default_str();
+}
+
+}  // namespace
+
+void add_collect(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("collect", "Receive what training jobs log, and store it");
+  auto arguments = std::make_shared<CollectArguments>();
+  collector::CollectorOptions& options = arguments->options;
+  add_data_dir(*command, options.data_dir);
+  add_endpoint(*command, "--control", options.control_endpoint, "Where senders say hello; port 0: any free one");
+  add_endpoint(*command, "--data", options.data_endpoint, "Where senders send frames");
+  add_endpoint(*command, "--tap", options.tap_endpoint, "Where stored frames can be listened to");
+  add_endpoint(*command, "--advertise-control", options.advertise_control,
+               "What senders are told instead of --control");
+  add_endpoint(*command, "--advertise-data", options.advertise_data,
+               "What senders are told instead of --data; needed when that is a wildcard such as tcp://*:5124");
+  add_endpoint(*command, "--advertise-tap", options.advertise_tap, "What readers are told instead of --tap");
+  command
+      ->add_option("--heartbeat-ms", options.heartbeat_ms,
+                   "Between two signs of life; three missed: the sender is stale")
+      ->check(CLI::Range(10, 3'600'000))
+      ->capture_default_str();
+  command->add_flag("--print-endpoints", arguments->print_endpoints,
+                    "Print the addresses as one line of JSON when ready");
+  command->callback([arguments, exit_code] { *exit_code = collect(*arguments); });
+}
+
+}  // namespace sideband::tools
