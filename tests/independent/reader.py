@@ -55,7 +55,7 @@ def topic_of(project: str, run_id: str) -> bytes:
 
 
 def _escape(name: str) -> str:
-    return re.sub(rb"[^A-Za-z0-9._-]", lambda found: b"%%%02X" % found[0], name.encode()).decode()
+    return re.sub(rb"[^A-Za-z0-9._-]", lambda found: b"%%%02X" % ord(found[0]), name.encode()).decode()
 
 
 class Tap:

@@ -98,15 +98,16 @@ class RealCollector:
         self.data_dir, self.flags = data_dir, flags
 
     def __enter__(self) -> "RealCollector":
+        self._log = tempfile.TemporaryFile()
         self.start()
         return self
 
     def __exit__(self, *_) -> None:
         if self.process.poll() is None:
             self.stop()
+        self._log.close()
 
     def start(self) -> None:
-        self._log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [binary("sideband"), "collect", "--print-endpoints", "--data-dir", str(self.data_dir),
              "--control", "tcp://127.0.0.1:0", "--data", "tcp://127.0.0.1:0", "--tap", "tcp://127.0.0.1:0", *self.flags],
