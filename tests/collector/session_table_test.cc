@@ -1,0 +1,401 @@
+#include "collector/session/session_table.h"
+
+#include "tests/collector/session_fixture.h"
+
+namespace sideband::collector {
+namespace {
+
+using frame::MessageType;
+
+class SessionTableTest : public SessionFixture {};
+
+// ---- SYN ----
+
+TEST_F(SessionTableTest, SynAsksTheStore) {
+  (void)receive(MessageType::kSyn, make_syn());
+  EXPECT_EQ(std::get<OpenStream>(table_.requests().at(0)).stream_id, kStream);
+}
+
+TEST_F(SessionTableTest, SynIsNotAnsweredBeforeTheStore) {
+  (void)receive(MessageType::kSyn, make_syn());
+  EXPECT_TRUE(table_.replies().empty());
+}
+
+TEST_F(SessionTableTest, AckSaysWhereToGoOn) {
+  acknowledge(make_syn(), 42);
+  EXPECT_EQ(sent<v1::Ack>(MessageType::kAck)->resume_seq(), 42U);
+}
+
+TEST_F(SessionTableTest, AckEchoesTheNonce) {
+  const v1::Syn syn = make_syn();
+  acknowledge(syn);
+  EXPECT_EQ(sent<v1::Ack>(MessageType::kAck)->syn_nonce(), syn.syn_nonce());
+}
+
+TEST_F(SessionTableTest, AckAnnouncesTheDataEndpoint) {
+  acknowledge();
+  EXPECT_EQ(sent<v1::Ack>(MessageType::kAck)->data_endpoint(), "tcp://127.0.0.1:5124");
+}
+
+TEST_F(SessionTableTest, RefusalOfTheStoreIsPassedOn) {
+  (void)receive(MessageType::kSyn, make_syn());
+  table_.apply(StreamOpened{requested_token(), 1, Refusal{v1::ErrorReport::CODE_DISK_FULL, "full", false, 5'000}},
+               now_);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_DISK_FULL);
+}
+
+TEST_F(SessionTableTest, RepeatedSynGetsTheSameToken) {
+  const v1::Syn syn = make_syn();
+  const std::uint64_t token = acknowledge(syn);
+  table_.replies().clear();
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(sent<v1::Ack>(MessageType::kAck)->token(), token);
+}
+
+TEST_F(SessionTableTest, RepeatedSynAsksTheStoreOnce) {
+  const v1::Syn syn = make_syn();
+  (void)receive(MessageType::kSyn, syn);
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(table_.requests().size(), 1U);
+}
+
+TEST_F(SessionTableTest, LateCopyOfASynDoesNotEndTheSession) {
+  const v1::Syn syn = make_syn();
+  const std::uint64_t token = activate(syn);
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_NE(table_.find(token), nullptr);
+}
+
+TEST_F(SessionTableTest, NewSynVoidsTheOlderToken) {
+  const std::uint64_t token = activate();
+  (void)receive(MessageType::kSyn, make_syn());
+  EXPECT_EQ(table_.receive_data(token, {kStream, 1}, 100, now_).refused, BadMessage::kUnknownToken);
+}
+
+TEST_F(SessionTableTest, NoVersionInCommonNamesBothRanges) {
+  v1::Syn syn = make_syn();
+  syn.set_min_version(2);
+  syn.set_max_version(3);
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(sent<v1::ErrorReport>(MessageType::kError)->text(),
+            "no protocol version in common: the collector speaks 1 to 1, the sender 2 to 3; update the older one");
+}
+
+TEST_F(SessionTableTest, RunIdThatLeavesTheFolderIsRefused) {
+  v1::Syn syn = make_syn();
+  syn.set_run_id("../../etc");
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_BAD_VALUE);
+}
+
+TEST_F(SessionTableTest, HiddenRunIdIsRefused) {
+  v1::Syn syn = make_syn();
+  syn.set_run_id(".run");
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_BAD_VALUE);
+}
+
+TEST_F(SessionTableTest, SpoolIdOfAnotherSizeIsRefused) {
+  v1::Syn syn = make_syn();
+  syn.set_spool_id("short");
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_BAD_VALUE);
+}
+
+TEST_F(SessionTableTest, StreamIdOfZeroIsRefused) {
+  (void)receive(MessageType::kSyn, make_syn(0));
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_BAD_VALUE);
+}
+
+TEST_F(SessionTableTest, StreamOfAnotherSpoolIsAClash) {
+  activate();
+  v1::Syn syn = make_syn();
+  syn.set_spool_id(to_bytes(make_spool_id(2)));
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_STREAM_CLASH);
+}
+
+TEST_F(SessionTableTest, EarlierOpeningOfASpoolIsFenced) {
+  v1::Syn syn = make_syn();
+  syn.set_open_count(2);
+  activate(syn);
+  (void)receive(MessageType::kSyn, make_syn());
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_FENCED);
+}
+
+TEST_F(SessionTableTest, CopyOfASpoolIsFenced) {
+  activate();
+  v1::Syn syn = make_syn();
+  syn.set_open_nonce(12);
+  (void)receive(MessageType::kSyn, syn);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_FENCED);
+}
+
+TEST_F(SessionTableTest, LaterOpeningFencesTheOlderSession) {
+  acknowledge(make_syn(), 1, "old peer");
+  v1::Syn syn = make_syn();
+  syn.set_open_count(2);
+  (void)receive(MessageType::kSyn, syn, "new peer");
+  EXPECT_EQ(std::pair(sent_error(), last_peer_),
+            std::pair(std::optional(v1::ErrorReport::CODE_FENCED), std::string("old peer")));
+}
+
+TEST_F(SessionTableTest, MoreSessionsThanAllowedAreTurnedAway) {
+  SessionOptions options = make_options();
+  options.max_sessions = 1;
+  table_ = SessionTable(options, [this] { return ++last_random_; });
+  activate();
+  (void)receive(MessageType::kSyn, make_syn(8));
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_OVERLOADED);
+}
+
+// ---- CONFIG and credit ----
+
+TEST_F(SessionTableTest, ConfigBringsCredit) {
+  const std::uint64_t token = activate();
+  EXPECT_EQ(sent<v1::Credit>(MessageType::kCredit)->token(), token);
+}
+
+TEST_F(SessionTableTest, FirstCreditHoldsAMaximalFrame) {
+  activate();
+  EXPECT_GE(sent<v1::Credit>(MessageType::kCredit)->credit_bytes(), frame::kMaxFrameBytes);
+}
+
+TEST_F(SessionTableTest, RepeatedConfigRepeatsTheCredit) {
+  activate();
+  table_.replies().clear();
+  (void)receive_bytes(make_config(kStream, 1, kRun));
+  EXPECT_TRUE(sent<v1::Credit>(MessageType::kCredit));
+}
+
+TEST_F(SessionTableTest, ConfigOfAnotherRunIsRefused) {
+  acknowledge();
+  (void)receive_bytes(make_config(kStream, 1, "run-2"));
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_BAD_VALUE);
+}
+
+TEST_F(SessionTableTest, ConfigWithoutASessionAsksForASyn) {
+  (void)receive_bytes(make_config(kStream, 1, kRun));
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_UNKNOWN_TOKEN);
+}
+
+TEST_F(SessionTableTest, SenderThatDoesNotSendConfigIsForgotten) {
+  const std::uint64_t token = acknowledge();
+  pass(30'001);
+  EXPECT_EQ(table_.find(token), nullptr);
+}
+
+TEST_F(SessionTableTest, CreditRisesWhenHalfOfItIsUsed) {
+  const std::uint64_t token = activate();
+  const std::uint64_t granted = sent<v1::Credit>(MessageType::kCredit)->credit_bytes();
+  table_.replies().clear();
+  send(token, 1, granted / 2);
+  table_.apply(Progress{token, 2, 0, granted / 2});
+  EXPECT_GT(sent<v1::Credit>(MessageType::kCredit)->credit_bytes(), granted);
+}
+
+TEST_F(SessionTableTest, CreditIsNotSentForEveryFrame) {
+  const std::uint64_t token = activate();
+  table_.replies().clear();
+  send(token, 1);
+  table_.apply(Progress{token, 2, 0, 100});
+  EXPECT_FALSE(sent<v1::Credit>(MessageType::kCredit));
+}
+
+TEST_F(SessionTableTest, FullDiskWithholdsCredit) {
+  const std::uint64_t token = activate();
+  const std::uint64_t granted = sent<v1::Credit>(MessageType::kCredit)->credit_bytes();
+  table_.replies().clear();
+  table_.apply(StorageFull{true});
+  send(token, 1, granted);
+  table_.apply(Progress{token, 2, 0, granted});
+  EXPECT_FALSE(sent<v1::Credit>(MessageType::kCredit));
+}
+
+TEST_F(SessionTableTest, CreditGoesOnWhenTheDiskHasRoom) {
+  const std::uint64_t token = activate();
+  const std::uint64_t granted = sent<v1::Credit>(MessageType::kCredit)->credit_bytes();
+  table_.apply(StorageFull{true});
+  send(token, 1, granted);
+  table_.apply(Progress{token, 2, 0, granted});
+  table_.replies().clear();
+  table_.apply(StorageFull{false});
+  EXPECT_GT(sent<v1::Credit>(MessageType::kCredit)->credit_bytes(), granted);
+}
+
+// ---- data ----
+
+TEST_F(SessionTableTest, FrameOfAnotherStreamIsRefused) {
+  const std::uint64_t token = activate();
+  EXPECT_EQ(table_.receive_data(token, {kStream + 1, 1}, 100, now_).refused, BadMessage::kWrongStream);
+}
+
+TEST_F(SessionTableTest, FrameBeyondTheCreditIsNoticed) {
+  const std::uint64_t token = activate();
+  EXPECT_TRUE(table_.receive_data(token, {kStream, 1}, 1ULL << 40, now_).over_credit);
+}
+
+TEST_F(SessionTableTest, DurableFramesAreCommitted) {
+  const std::uint64_t token = activate();
+  table_.apply(Progress{token, 6, 5, 500});
+  EXPECT_EQ(sent<v1::Commit>(MessageType::kCommit)->seq(), 5U);
+}
+
+TEST_F(SessionTableTest, CommitRepeatsTheCredit) {
+  const std::uint64_t token = activate();
+  table_.apply(Progress{token, 6, 5, 500});
+  EXPECT_GE(sent<v1::Commit>(MessageType::kCommit)->credit().credit_bytes(), frame::kMaxFrameBytes);
+}
+
+TEST_F(SessionTableTest, NothingNewDurableMeansNoCommit) {
+  const std::uint64_t token = activate();
+  table_.apply(Progress{token, 6, 0, 500});
+  EXPECT_FALSE(sent<v1::Commit>(MessageType::kCommit));
+}
+
+TEST_F(SessionTableTest, GapEndsTheSessionWithResync) {
+  const std::uint64_t token = activate();
+  table_.apply(SessionVoided{token, {v1::ErrorReport::CODE_RESYNC, "gap", false, 0}});
+  EXPECT_EQ(std::pair(sent_error(), table_.find(token)),
+            std::pair(std::optional(v1::ErrorReport::CODE_RESYNC), static_cast<const Session*>(nullptr)));
+}
+
+// ---- liveness ----
+
+TEST_F(SessionTableTest, PingIsAnsweredWithWhatIsExpected) {
+  const std::uint64_t token = activate(make_syn(), 42);
+  ping(token);
+  EXPECT_EQ(sent<v1::Pong>(MessageType::kPong)->expected_seq(), 42U);
+}
+
+TEST_F(SessionTableTest, PongEchoesThePing) {
+  ping(activate());
+  EXPECT_EQ(sent<v1::Pong>(MessageType::kPong)->ping_id(), 5U);
+}
+
+TEST_F(SessionTableTest, PingOfAnUnknownSessionAsksForASyn) {
+  ping(99);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_UNKNOWN_TOKEN);
+}
+
+TEST_F(SessionTableTest, SenderIsPingedEveryHeartbeat) {
+  activate();
+  pass(1'101);
+  EXPECT_TRUE(sent<v1::Ping>(MessageType::kPing));
+}
+
+TEST_F(SessionTableTest, SilenceOfThreeIntervalsIsStale) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  EXPECT_EQ(state(token), SessionState::kStale);
+}
+
+TEST_F(SessionTableTest, AnyMessageEndsStale) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  send(token, 1);
+  EXPECT_EQ(state(token), SessionState::kActive);
+}
+
+TEST_F(SessionTableTest, SilenceOfADayIsAbandoned) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  pass(24 * 3'600'000);
+  EXPECT_EQ(state(token), SessionState::kAbandoned);
+}
+
+TEST_F(SessionTableTest, AbandonedStreamComesBack) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  pass(24 * 3'600'000);
+  ping(token);
+  EXPECT_EQ(state(token), SessionState::kActive);
+}
+
+TEST_F(SessionTableTest, AbandonedStreamWhosePeerIsGoneIsForgotten) {
+  const std::uint64_t token = activate();
+  table_.lose_peer(token, kPeer);
+  pass(3'001);
+  pass(24 * 3'600'000);
+  EXPECT_EQ(table_.find(token), nullptr);
+}
+
+TEST_F(SessionTableTest, AnswersGoToWhereTheSenderSpokeFromLast) {
+  const std::uint64_t token = activate();
+  v1::Ping message;
+  message.set_token(token);
+  (void)receive(MessageType::kPing, message, "new peer");
+  table_.apply(Progress{token, 2, 1, 100});
+  (void)sent<v1::Commit>(MessageType::kCommit);
+  EXPECT_EQ(last_peer_, "new peer");
+}
+
+// ---- the end ----
+
+TEST_F(SessionTableTest, FinIsAnsweredWhenAllIsDurable) {
+  const std::uint64_t token = activate();
+  fin(token, 5);
+  table_.apply(Progress{token, 6, 5, 500});
+  EXPECT_EQ(sent<v1::Bye>(MessageType::kBye)->reason(), v1::Bye::REASON_FINISHED);
+}
+
+TEST_F(SessionTableTest, FinIsNotAnsweredBefore) {
+  const std::uint64_t token = activate();
+  fin(token, 5);
+  table_.apply(Progress{token, 6, 4, 500});
+  EXPECT_FALSE(sent<v1::Bye>(MessageType::kBye));
+}
+
+TEST_F(SessionTableTest, FinOfAStreamThatIsDurableIsAnsweredAtOnce) {
+  fin(activate(make_syn(), 6), 5);
+  EXPECT_TRUE(sent<v1::Bye>(MessageType::kBye));
+}
+
+TEST_F(SessionTableTest, FinishedSessionIsGone) {
+  const std::uint64_t token = activate(make_syn(), 6);
+  fin(token, 5);
+  EXPECT_EQ(table_.find(token), nullptr);
+}
+
+TEST_F(SessionTableTest, SenderThatLeavesIsForgotten) {
+  const std::uint64_t token = activate();
+  v1::Bye bye;
+  bye.set_token(token);
+  bye.set_reason(v1::Bye::REASON_LEAVING);
+  (void)receive(MessageType::kBye, bye);
+  EXPECT_EQ(table_.find(token), nullptr);
+}
+
+TEST_F(SessionTableTest, StopSaysByeToAll) {
+  activate();
+  table_.stop(1'000);
+  EXPECT_EQ(sent<v1::Bye>(MessageType::kBye)->reason(), v1::Bye::REASON_STOPPING);
+}
+
+// ---- wrong messages ----
+
+TEST_F(SessionTableTest, UnknownTypeIsUnsupported) {
+  (void)receive(MessageType::kSubscribe, v1::Subscribe());
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_UNSUPPORTED);
+}
+
+TEST_F(SessionTableTest, TypeThatMayBeIgnoredIsIgnored) {
+  EXPECT_FALSE(receive(static_cast<MessageType>(frame::kFirstIgnored), v1::Subscribe()));
+}
+
+TEST_F(SessionTableTest, UndecodableMessageIsABadFrame) {
+  std::string bytes(frame::kHeaderBytes, '\0');
+  bytes += "\xFF\xFF";
+  const auto writable = std::as_writable_bytes(std::span(bytes));
+  frame::encode_header(MessageType::kSyn, writable.subspan(frame::kHeaderBytes), writable.first<frame::kHeaderBytes>());
+  (void)receive_bytes(bytes);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_BAD_FRAME);
+}
+
+TEST_F(SessionTableTest, ErrorIsNeverAnswered) {
+  (void)receive(MessageType::kError, v1::ErrorReport());
+  EXPECT_TRUE(table_.replies().empty());
+}
+
+}  // namespace
+}  // namespace sideband::collector
