@@ -65,6 +65,10 @@ class Uplink:
                 self._receive(socket)
         self._carry_out()
 
+    def send_raw_data(self, parts: list[bytes]) -> None:
+        """Any message on the data socket, behind what was sent so far: for tests that misbehave."""
+        self._data.send_multipart(parts)
+
     def _receive(self, socket: zmq.Socket) -> None:
         message = socket.recv(zmq.DONTWAIT)
         if socket is self._control:

@@ -64,6 +64,8 @@ class SenderSession:
         self.store_id = b""
         self.last_error = None
         self.sessions = 0
+        self.pings_answered = 0
+        self.last_bye = None
         self._attempts = 0
         self._forget()
 
@@ -199,6 +201,7 @@ class SenderSession:
 
     def _take_ping(self, ping, now: float) -> None:
         del now
+        self.pings_answered += 1
         self._send(PONG, pb.Pong(
             token=self.token, ping_id=ping.ping_id, ping_sent_wall_ns=ping.sent_wall_ns,
             received_wall_ns=self.wall_ns(), sent_wall_ns=self.wall_ns(),
@@ -216,6 +219,7 @@ class SenderSession:
             self._lost_at = (when, pong.expected_seq)
 
     def _take_bye(self, bye, now: float) -> None:
+        self.last_bye = bye
         if bye.reason == pb.Bye.REASON_FINISHED:
             self.state = CLOSED
             self.actions.append(CloseSockets())

@@ -122,9 +122,13 @@ class RealCollector:
         self.process.wait()
         self.process.stdout.close()
 
+    def ask_to_stop(self) -> None:
+        """SIGTERM, without waiting for the end."""
+        self.process.send_signal(signal.SIGTERM)
+
     def stop(self) -> int:
         """A clean stop; the exit status."""
-        self.process.send_signal(signal.SIGTERM)
+        self.ask_to_stop()
         status = self.process.wait(START_DEADLINE_S)
         self.process.stdout.close()
         return status
