@@ -62,8 +62,9 @@ Result<std::vector<std::unique_ptr<StoredStream>>> StoredStream::open_all(
 }
 
 void StoredStream::add(const frame::Frame& frame, std::uint64_t seq, std::uint64_t offset, std::uint32_t file) {
-  const std::uint64_t last_seq = sender::last_seq_of(frame).value_or(seq);
-  entries_.push_back({seq, std::max(seq, last_seq), offset, file, static_cast<std::uint32_t>(frame.bytes.size())});
+  const std::uint64_t last_seq = std::max(seq, sender::last_seq_of(frame).value_or(seq));
+  auto& entries = frame.is(frame::MessageType::kSkip) ? skips_ : frames_;
+  entries.push_back({seq, last_seq, offset, file, static_cast<std::uint32_t>(frame.bytes.size())});
   if (!frame.is(frame::MessageType::kConfig)) return;
   v1::Config config;
   if (!config.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) return;
@@ -82,43 +83,51 @@ void StoredStream::add(const frame::Frame& frame, std::uint64_t seq, std::uint64
   run_name_ = config.run_name();
 }
 
-// By seq; of frames that stand twice, or of a SKIP and the frame that came after all, the real frame that came first.
+// By seq; of frames that stand twice the first.
 void StoredStream::sort() {
   std::ranges::sort(config_seqs_);
-  std::ranges::stable_sort(entries_, [](const Entry& a, const Entry& b) {
-    return a.seq != b.seq ? a.seq < b.seq : a.last_seq < b.last_seq;
-  });
-  const auto repeated = std::ranges::unique(entries_, {}, &Entry::seq);
-  entries_.erase(repeated.begin(), repeated.end());
+  for (auto* entries : {&frames_, &skips_}) {
+    std::ranges::stable_sort(*entries, {}, &Entry::seq);
+    const auto repeated = std::ranges::unique(*entries, {}, &Entry::seq);
+    entries->erase(repeated.begin(), repeated.end());
+  }
 }
 
 std::uint64_t StoredStream::oldest_seq() const {
-  return entries_.empty() ? 1 : entries_.front().seq;
+  std::uint64_t oldest = head_seq() + 1;
+  for (const auto* entries : {&frames_, &skips_}) {
+    if (!entries->empty()) oldest = std::min(oldest, entries->front().seq);
+  }
+  return oldest;
 }
 
 std::uint64_t StoredStream::head_seq() const {
   std::uint64_t head = 0;
-  if (!entries_.empty()) head = entries_.back().last_seq;
+  for (const auto* entries : {&frames_, &skips_}) {
+    if (!entries->empty()) head = std::max(head, entries->back().last_seq);
+  }
   return head;
 }
 
+// A real frame supersedes the SKIP in its place.
 const StoredStream::Entry* StoredStream::find(std::uint64_t seq) const {
-  const auto after = std::ranges::upper_bound(entries_, seq, {}, &Entry::seq);
-  if (after == entries_.begin()) return nullptr;
-  const Entry& entry = *std::prev(after);
-  return seq <= entry.last_seq ? &entry : nullptr;
+  for (const auto* entries : {&frames_, &skips_}) {
+    const auto after = std::ranges::upper_bound(*entries, seq, {}, &Entry::seq);
+    if (after != entries->begin() && seq <= std::prev(after)->last_seq) return &*std::prev(after);
+  }
+  return nullptr;
 }
 
 Result<frame::Bytes> StoredStream::read(std::uint64_t seq) {
   const Entry* entry = find(seq);
   if (entry == nullptr) return fail(ErrorCode::kNotFound, fmt::format("frame {} is not stored", seq));
-  return load(*entry, frame_);
+  return load(*entry, frame_bytes_);
 }
 
 Result<frame::Bytes> StoredStream::keyframe(std::uint64_t seq) {
   const auto after = std::ranges::upper_bound(config_seqs_, seq);
   const std::uint64_t config_seq = after == config_seqs_.begin() ? config_seqs_.front() : *std::prev(after);
-  return load(*find(config_seq), keyframe_);
+  return load(*find(config_seq), keyframe_bytes_);
 }
 
 Result<frame::Bytes> StoredStream::load(const Entry& entry, std::vector<std::byte>& buffer) {

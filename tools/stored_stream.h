@@ -27,7 +27,7 @@ class StoredStream final : public sender::FrameSource {
   [[nodiscard]] Result<frame::Bytes> keyframe(std::uint64_t seq) override;
   void on_committed(std::uint64_t) override {}  // what is stored stays stored
 
-  [[nodiscard]] std::size_t frames() const { return entries_.size(); }
+  [[nodiscard]] std::size_t frames() const { return frames_.size() + skips_.size(); }
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] const std::string& run_name() const { return run_name_; }
 
@@ -46,14 +46,15 @@ class StoredStream final : public sender::FrameSource {
   [[nodiscard]] Result<frame::Bytes> load(const Entry& entry, std::vector<std::byte>& buffer);
 
   std::shared_ptr<const std::vector<std::filesystem::path>> files_;  // shared by the streams of a run
-  std::vector<Entry> entries_;                                       // by seq
+  std::vector<Entry> frames_;                                        // real ones, by seq
+  std::vector<Entry> skips_;                                         // by seq
   std::vector<std::uint64_t> config_seqs_;                           // rising
   sender::StreamIdentity identity_;
   std::uint32_t rank_ = 0;
   std::string run_name_;
   frame::FileDescriptor open_file_;
   std::uint32_t open_index_ = 0;
-  std::vector<std::byte> frame_, keyframe_;
+  std::vector<std::byte> frame_bytes_, keyframe_bytes_;
 };
 
 }  // namespace sideband::tools
