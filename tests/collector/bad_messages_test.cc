@@ -1,0 +1,173 @@
+// Whatever arrives at the ports does no harm and is counted by kind.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/collector/scripted_sender.h"
+
+namespace sideband::collector {
+namespace {
+
+using frame::MessageType;
+
+class BadMessagesTest : public CollectorFixture {
+ protected:
+  void SetUp() override {
+    CollectorFixture::SetUp();
+    sender_ = &sender();
+    sender_->connect();
+  }
+  void send_frame(const std::string& frame) { sender_->send_parts({encode_token(sender_->token()), frame}); }
+  bool is_counted(BadMessage kind) {
+    return wait_until([&](const auto& counters) { return counters.bad_data_of(kind) == 1; });
+  }
+  bool is_counted_on_control(BadMessage kind) {
+    return wait_until([&](const auto& counters) { return counters.bad_control_of(kind) == 1; });
+  }
+  bool still_serves() {
+    sender_->send_stream(3);
+    return sender_->wait_for_commit(3);
+  }
+  // Bytes from somebody who does not speak ZeroMQ.
+  static void send_raw(const std::string& endpoint, const std::string& bytes) {
+    const frame::FileDescriptor link(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    ASSERT_EQ(::connect(link.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::send(link.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
+  }
+
+  ScriptedSender* sender_ = nullptr;
+};
+
+TEST_F(BadMessagesTest, OnePartIsCounted) {
+  sender_->send_parts({make_log(kStream, 1)});
+  EXPECT_TRUE(is_counted(BadMessage::kWrongParts));
+}
+
+TEST_F(BadMessagesTest, ThreePartsAreCounted) {
+  sender_->send_parts({encode_token(sender_->token()), make_log(kStream, 1), "more"});
+  EXPECT_TRUE(is_counted(BadMessage::kWrongParts));
+}
+
+TEST_F(BadMessagesTest, TokenOfAnotherSizeIsCounted) {
+  sender_->send_parts({"token", make_log(kStream, 1)});
+  EXPECT_TRUE(is_counted(BadMessage::kWrongParts));
+}
+
+TEST_F(BadMessagesTest, BadMagicIsCounted) {
+  std::string frame = make_log(kStream, 1);
+  frame[0] = 'Y';
+  send_frame(frame);
+  EXPECT_TRUE(is_counted(BadMessage::kBadMagic));
+}
+
+TEST_F(BadMessagesTest, BadChecksumIsCounted) {
+  std::string frame = make_log(kStream, 1);
+  frame.back() ^= 1;
+  send_frame(frame);
+  EXPECT_TRUE(is_counted(BadMessage::kBadChecksum));
+}
+
+TEST_F(BadMessagesTest, TruncatedFrameIsCounted) {
+  std::string frame = make_log(kStream, 1);
+  frame.pop_back();
+  send_frame(frame);
+  EXPECT_TRUE(is_counted(BadMessage::kTruncated));
+}
+
+TEST_F(BadMessagesTest, EmptyFrameIsCounted) {
+  send_frame("");
+  EXPECT_TRUE(is_counted(BadMessage::kTruncated));
+}
+
+TEST_F(BadMessagesTest, OversizeLengthIsCounted) {
+  std::string frame = make_log(kStream, 1);
+  frame[7] = '\x7F';
+  send_frame(frame);
+  EXPECT_TRUE(is_counted(BadMessage::kOversize));
+}
+
+TEST_F(BadMessagesTest, BytesBehindTheFrameAreCounted) {
+  send_frame(make_log(kStream, 1) + "more");
+  EXPECT_TRUE(is_counted(BadMessage::kOversize));
+}
+
+TEST_F(BadMessagesTest, ControlTypeOnTheDataSocketIsCounted) {
+  send_frame(encode_frame(MessageType::kSyn, v1::Syn()));
+  EXPECT_TRUE(is_counted(BadMessage::kUnknownType));
+}
+
+TEST_F(BadMessagesTest, PayloadWithoutIdentityIsCounted) {
+  send_frame(encode_frame(MessageType::kLog, v1::Log()));
+  EXPECT_TRUE(is_counted(BadMessage::kBadIdentity));
+}
+
+TEST_F(BadMessagesTest, UnknownTokenIsCounted) {
+  sender_->send_parts({encode_token(sender_->token() + 1), make_log(kStream, 1)});
+  EXPECT_TRUE(is_counted(BadMessage::kUnknownToken));
+}
+
+TEST_F(BadMessagesTest, WrongStreamIsCounted) {
+  send_frame(make_log(kStream + 1, 1));
+  EXPECT_TRUE(is_counted(BadMessage::kWrongStream));
+}
+
+TEST_F(BadMessagesTest, FutureSequencedTypeIsStored) {
+  send_frame(make_config(kStream, 1, kRun));
+  v1::Log log;
+  log.set_stream_id(kStream);
+  log.set_seq(2);
+  send_frame(encode_frame(static_cast<MessageType>(frame::kFirstFutureSequenced), log));
+  EXPECT_TRUE(sender_->wait_for_commit(2));
+}
+
+TEST_F(BadMessagesTest, GoodFramesAreStoredBesideBadOnes) {
+  std::string frame = make_log(kStream, 1);
+  frame.back() ^= 1;
+  send_frame(frame);
+  EXPECT_TRUE(still_serves());
+}
+
+TEST_F(BadMessagesTest, BadControlFrameIsAnswered) {
+  sender_->send_control_bytes("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(sender_->wait_for_error().code(), v1::ErrorReport::CODE_BAD_FRAME);
+}
+
+TEST_F(BadMessagesTest, ControlMessageOfTwoPartsIsCounted) {
+  sender_->send_control_parts({encode_frame(MessageType::kSyn, v1::Syn()), "more"});
+  EXPECT_TRUE(is_counted_on_control(BadMessage::kWrongParts));
+}
+
+TEST_F(BadMessagesTest, HttpOnThePortsDoesNoHarm) {
+  const auto& endpoints = collector_->endpoints();
+  for (const auto& endpoint : {endpoints.control, endpoints.data, endpoints.tap}) {
+    send_raw(endpoint, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  EXPECT_TRUE(still_serves());
+}
+
+TEST_F(BadMessagesTest, GarbageOnThePortsDoesNoHarm) {
+  const auto& endpoints = collector_->endpoints();
+  for (const auto& endpoint : {endpoints.control, endpoints.data, endpoints.tap}) {
+    for (int seed = 0; seed < 20; ++seed) {
+      std::string bytes;
+      for (int i = 0; i < 2'000; ++i) bytes += static_cast<char>((i * 31 + seed * 97) >> (i % 5));
+      send_raw(endpoint, bytes);
+    }
+  }
+  EXPECT_TRUE(still_serves());
+}
+
+TEST_F(BadMessagesTest, HalfAGreetingDoesNoHarm) {
+  const auto& endpoints = collector_->endpoints();
+  for (const auto& endpoint : {endpoints.control, endpoints.data, endpoints.tap}) {
+    send_raw(endpoint, std::string("\xFF\0\0\0\0\0\0\0\1\x7F\3", 11));
+  }
+  EXPECT_TRUE(still_serves());
+}
+
+}  // namespace
+}  // namespace sideband::collector

@@ -1,0 +1,149 @@
+// Heartbeats, silence, the end of sessions, and messages that make no sense.
+#include "tests/collector/session_fixture.h"
+
+namespace sideband::collector {
+namespace {
+
+using frame::MessageType;
+
+class SessionLifeTest : public SessionFixture {};
+
+// ---- liveness ----
+
+TEST_F(SessionLifeTest, PingIsAnsweredWithWhatIsExpected) {
+  const std::uint64_t token = activate(make_syn(), 42);
+  ping(token);
+  EXPECT_EQ(sent<v1::Pong>(MessageType::kPong)->expected_seq(), 42U);
+}
+
+TEST_F(SessionLifeTest, PongEchoesThePing) {
+  ping(activate());
+  EXPECT_EQ(sent<v1::Pong>(MessageType::kPong)->ping_id(), 5U);
+}
+
+TEST_F(SessionLifeTest, PingOfAnUnknownSessionAsksForASyn) {
+  ping(99);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_UNKNOWN_TOKEN);
+}
+
+TEST_F(SessionLifeTest, SenderIsPingedEveryHeartbeat) {
+  activate();
+  pass(1'101);
+  EXPECT_TRUE(sent<v1::Ping>(MessageType::kPing));
+}
+
+TEST_F(SessionLifeTest, SilenceOfThreeIntervalsIsStale) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  EXPECT_EQ(state(token), SessionState::kStale);
+}
+
+TEST_F(SessionLifeTest, AnyMessageEndsStale) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  send(token, 1);
+  EXPECT_EQ(state(token), SessionState::kActive);
+}
+
+TEST_F(SessionLifeTest, SilenceOfADayIsAbandoned) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  pass(24 * 3'600'000);
+  EXPECT_EQ(state(token), SessionState::kAbandoned);
+}
+
+TEST_F(SessionLifeTest, AbandonedStreamComesBack) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  pass(24 * 3'600'000);
+  ping(token);
+  EXPECT_EQ(state(token), SessionState::kActive);
+}
+
+TEST_F(SessionLifeTest, AbandonedStreamWhosePeerIsGoneIsForgotten) {
+  const std::uint64_t token = activate();
+  table_.lose_peer(token, kPeer);
+  pass(3'001);
+  pass(24 * 3'600'000);
+  EXPECT_EQ(table_.find(token), nullptr);
+}
+
+TEST_F(SessionLifeTest, AnswersGoToWhereTheSenderSpokeFromLast) {
+  const std::uint64_t token = activate();
+  v1::Ping message;
+  message.set_token(token);
+  (void)receive(MessageType::kPing, message, "new peer");
+  table_.apply(Progress{token, 2, 1, 100});
+  (void)sent<v1::Commit>(MessageType::kCommit);
+  EXPECT_EQ(last_peer_, "new peer");
+}
+
+// ---- the end ----
+
+TEST_F(SessionLifeTest, FinIsAnsweredWhenAllIsDurable) {
+  const std::uint64_t token = activate();
+  fin(token, 5);
+  table_.apply(Progress{token, 6, 5, 500});
+  EXPECT_EQ(sent<v1::Bye>(MessageType::kBye)->reason(), v1::Bye::REASON_FINISHED);
+}
+
+TEST_F(SessionLifeTest, FinIsNotAnsweredBefore) {
+  const std::uint64_t token = activate();
+  fin(token, 5);
+  table_.apply(Progress{token, 6, 4, 500});
+  EXPECT_FALSE(sent<v1::Bye>(MessageType::kBye));
+}
+
+TEST_F(SessionLifeTest, FinOfAStreamThatIsDurableIsAnsweredAtOnce) {
+  fin(activate(make_syn(), 6), 5);
+  EXPECT_TRUE(sent<v1::Bye>(MessageType::kBye));
+}
+
+TEST_F(SessionLifeTest, FinishedSessionIsGone) {
+  const std::uint64_t token = activate(make_syn(), 6);
+  fin(token, 5);
+  EXPECT_EQ(table_.find(token), nullptr);
+}
+
+TEST_F(SessionLifeTest, SenderThatLeavesIsForgotten) {
+  const std::uint64_t token = activate();
+  v1::Bye bye;
+  bye.set_token(token);
+  bye.set_reason(v1::Bye::REASON_LEAVING);
+  (void)receive(MessageType::kBye, bye);
+  EXPECT_EQ(table_.find(token), nullptr);
+}
+
+TEST_F(SessionLifeTest, StopSaysByeToAll) {
+  activate();
+  table_.stop(1'000);
+  EXPECT_EQ(sent<v1::Bye>(MessageType::kBye)->reason(), v1::Bye::REASON_STOPPING);
+}
+
+// ---- wrong messages ----
+
+TEST_F(SessionLifeTest, UnknownTypeIsUnsupported) {
+  (void)receive(MessageType::kSubscribe, v1::Subscribe());
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_UNSUPPORTED);
+}
+
+TEST_F(SessionLifeTest, TypeThatMayBeIgnoredIsIgnored) {
+  EXPECT_FALSE(receive(static_cast<MessageType>(frame::kFirstIgnored), v1::Subscribe()));
+}
+
+TEST_F(SessionLifeTest, UndecodableMessageIsABadFrame) {
+  std::string bytes(frame::kHeaderBytes, '\0');
+  bytes += "\xFF\xFF";
+  const auto writable = std::as_writable_bytes(std::span(bytes));
+  frame::encode_header(MessageType::kSyn, writable.subspan(frame::kHeaderBytes), writable.first<frame::kHeaderBytes>());
+  (void)receive_bytes(bytes);
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_BAD_FRAME);
+}
+
+TEST_F(SessionLifeTest, ErrorIsNeverAnswered) {
+  (void)receive(MessageType::kError, v1::ErrorReport());
+  EXPECT_TRUE(table_.replies().empty());
+}
+
+}  // namespace
+}  // namespace sideband::collector
