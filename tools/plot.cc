@@ -29,10 +29,17 @@ struct Range {
     greatest = std::max(greatest, value);
   }
   [[nodiscard]] bool empty() const { return least > greatest; }
+  // A constant gets room above and below, so that it is drawn in the middle and the labels differ.
+  void widen_if_constant() {
+    if (least != greatest) return;
+    const double margin = least == 0 ? 1 : std::abs(least) / 10;
+    least -= margin;
+    greatest += margin;
+  }
   // 0 at least, 1 at greatest; halves first, because the difference of two doubles may be infinite.
   [[nodiscard]] double fraction(double value) const {
     const double span = greatest / 2 - least / 2;
-    return span > 0 ? std::clamp((value / 2 - least / 2) / span, 0.0, 1.0) : 0.5;
+    return span > 0 ? std::clamp((value / 2 - least / 2) / span, 0.0, 1.0) : 0;
   }
   [[nodiscard]] double at(double fraction) const { return least * (1 - fraction) + greatest * fraction; }
 };
@@ -110,15 +117,16 @@ bool is_labelled(std::size_t row, std::size_t rows) {
 std::string step_axis(const Range& steps, std::size_t columns, std::size_t gutter) {
   std::string axis;
   std::string labels;
+  std::string last_label;
   std::size_t labels_end = 0;
   for (std::size_t tick = 0; tick < kAxisTicks; ++tick) {
-    const double fraction = static_cast<double>(tick) / (kAxisTicks - 1);
-    const std::size_t at = to_dot(fraction, columns);
-    const std::string label = fmt::format("{:.10g}", std::round(steps.at(fraction)));
+    const double step = std::round(steps.at(static_cast<double>(tick) / (kAxisTicks - 1)));
+    const std::size_t at = to_dot(steps.fraction(step), columns);
+    const std::string label = fmt::format("{:.10g}", step);
     const std::size_t centred = at < label.size() / 2 ? 0 : at - label.size() / 2;
     const std::size_t begin = std::min(centred, columns - std::min(columns, label.size()));
-    const bool repeats = tick > 0 && steps.least == steps.greatest;
-    if (repeats || (tick > 0 && begin < labels_end + 2)) continue;
+    if (label == last_label || (tick > 0 && begin < labels_end + 2)) continue;
+    last_label = label;
     labels.append(begin - labels_end, ' ');
     labels += label;
     labels_end = begin + label.size();
@@ -132,12 +140,13 @@ std::string step_axis(const Range& steps, std::size_t columns, std::size_t gutte
 }  // namespace
 
 std::string plot(const std::vector<collector::Series>& series, const PlotSize& size) {
-  const Extent extent = extent_of(series);
+  Extent extent = extent_of(series);
   const std::string not_finite = extent.not_finite == 0 ? ""
                                                         : fmt::format("not shown: {} values that are nan or infinite\n",
                                                                       format_count(extent.not_finite));
   if (extent.values.empty()) return "no finite values to draw\n" + not_finite;
 
+  extent.values.widen_if_constant();
   const std::size_t rows = std::max<std::size_t>(size.rows, 2);
   std::vector<std::string> labels(rows);
   std::size_t gutter = 0;

@@ -32,8 +32,8 @@ TEST(Plot, RisingLineGoesFromTheBottomLeftToTheTopRight) {
             "   │              ⣀⠤⠤⠒⠒⠉\n"
             "   │      ⢀⣀⡠⠔⠒⠊⠉⠉\n"
             " 0 ┤⣀⡠⠤⠔⠊⠉⠁\n"
-            "   └┬─────┬──────┬─────┬─────┬\n"
-            "    0     3      5     8    10\n");
+            "   └┬───────┬────┬──────┬────┬\n"
+            "    0       3    5      8   10\n");
 }
 
 TEST(Plot, NoLineIsWiderThanAskedFor) {
@@ -54,8 +54,13 @@ TEST(Plot, SingleSpikeAmongManyPointsIsSeen) {
   EXPECT_TRUE(holds(lines_of(plot({series_of(values)}, {})).front(), "░"));
 }
 
-TEST(Plot, ConstantSeriesIsDrawn) {
-  EXPECT_TRUE(holds(plot({series_of({5, 5, 5})}, {}), "⠤"));
+TEST(Plot, ConstantSeriesIsDrawnInTheMiddle) {
+  EXPECT_EQ(plot({series_of({5, 5, 5})}, {.columns = 30, .rows = 3}),
+            "5.5 ┤\n"
+            "    │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤\n"
+            "4.5 ┤\n"
+            "    └┬───────────┬───────────┬\n"
+            "     0           1           2\n");
 }
 
 TEST(Plot, SinglePointIsDrawn) {
