@@ -83,6 +83,7 @@ class Session {
   void on_source(std::uint64_t oldest_seq, std::uint64_t head_seq);
   // END is in the spool: drain, then FIN.
   void on_end(std::uint64_t final_seq) { final_seq_ = final_seq; }
+  [[nodiscard]] bool is_draining() const { return final_seq_.has_value(); }
   // The owner stops for now: BYE(LEAVING) if there is a session, then CLOSED.
   void leave();
 

@@ -1,5 +1,5 @@
 // The live spool: every frame of a stream goes to disk here before it goes anywhere else, and stays until the collector
-// has committed it. A process that dies leaves it behind; `sideband sync` delivers it later.
+// has committed it. A process that dies leaves it behind, for another one to deliver (spool_stored.h).
 //
 //   FILE CONFIG definitions LOG LOG … | FILE CONFIG definitions LOG … | …      segments; a committed one is deleted
 //   whole
