@@ -179,20 +179,5 @@ TEST_F(RunTest, ForkedChildMayDoEverythingWithoutEffect) {
   EXPECT_EQ(spooled().size(), 1U);
 }
 
-TEST_F(RunTest, ForkedChildMayOpenARunOfItsOwn) {
-  sideband::Run run = open();
-  run.scalar("loss").log(1, 1);
-  EXPECT_EQ(exit_code_of_child([&] {
-    Options own = options();
-    own.run_id = "child";
-    auto child = sideband::Run::open(own);
-    if (!child) return false;
-    child->scalar("loss").log(1, 1);
-    const bool is_spooled = child->flush(kLong).has_value();
-    child->finish();
-    return is_spooled;
-  }), 0);
-}
-
 }  // namespace
 }  // namespace sideband::sender
