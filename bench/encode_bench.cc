@@ -1,9 +1,10 @@
-// What the publisher pays to turn logged rows into frames, checksum included, beside libprotobuf's packed columns of the same data.
+// What the publisher pays to turn logged rows into frames, checksum included, beside libprotobuf's packed columns of
+// the same data.
 //
 //   bin/encode_bench --benchmark_repetitions=7 --benchmark_report_aggregates_only=true
 //
-// items/s are points. `wire_bytes` is the payload's bytes a point. Both sides begin with the rows in memory and end with a payload and its
-// frame header.
+// items/s are points. `wire_bytes` is the payload's bytes a point. Both sides begin with the rows in memory and end
+// with a payload and its frame header.
 #include <array>
 #include <cmath>
 #include <memory>
@@ -69,7 +70,13 @@ void BatcherEncode(benchmark::State& state) {
   state.counters["wire_bytes"] = static_cast<double>(payload.bytes.size()) / static_cast<double>(payload.points);
   state.counters["payload_bytes"] = static_cast<double>(payload.bytes.size());
 }
-BENCHMARK(BatcherEncode)->ArgNames({"width", "bits"})->Args({200, 32})->Args({200, 64})->Args({10, 32})->Args({1, 32})->Args({1, 64});
+BENCHMARK(BatcherEncode)
+    ->ArgNames({"width", "bits"})
+    ->Args({200, 32})
+    ->Args({200, 64})
+    ->Args({10, 32})
+    ->Args({1, 32})
+    ->Args({1, 64});
 
 void ProtobufEncode(benchmark::State& state) {
   const auto width = static_cast<std::size_t>(state.range(0));
@@ -105,7 +112,13 @@ void ProtobufEncode(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * row_count * width));
   state.counters["wire_bytes"] = static_cast<double>(payload.size()) / static_cast<double>(row_count * width);
 }
-BENCHMARK(ProtobufEncode)->ArgNames({"width", "bits"})->Args({200, 32})->Args({200, 64})->Args({10, 32})->Args({1, 32})->Args({1, 64});
+BENCHMARK(ProtobufEncode)
+    ->ArgNames({"width", "bits"})
+    ->Args({200, 32})
+    ->Args({200, 64})
+    ->Args({10, 32})
+    ->Args({1, 32})
+    ->Args({1, 64});
 
 // The part of both that is the checksum.
 void Checksum(benchmark::State& state) {

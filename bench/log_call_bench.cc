@@ -1,9 +1,10 @@
-// What a log() call costs the training thread, beside a plain memcpy of the same numbers and beside an asynchronous logger.
+// What a log() call costs the training thread, beside a plain memcpy of the same numbers and beside an asynchronous
+// logger.
 //
 //   bin/log_call_bench --benchmark_repetitions=7 --benchmark_report_aggregates_only=true
 //
-// A drain thread empties the ring as the publisher does, without spool and socket, so that the ring is never full and both sides meet on its
-// cache lines. `dropped` must be 0, or the figure is that of a full ring.
+// A drain thread empties the ring as the publisher does, without spool and socket, so that the ring is never full and
+// both sides meet on its cache lines. `dropped` must be 0, or the figure is that of a full ring.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -91,9 +92,16 @@ void LogByNames(benchmark::State& state) {
   std::int64_t step = 0;
   double value = 0.5;
   for (auto _ : state) {
-    const std::array<sideband::Field, 10> fields = {{{"train/loss", value}, {"train/accuracy", value}, {"train/lr", value},
-        {"train/grad_norm", value}, {"train/tokens", step}, {"eval/loss", value}, {"eval/accuracy", value}, {"perf/step_ms", value},
-        {"perf/tokens_per_s", value}, {"epoch", step}}};
+    const std::array<sideband::Field, 10> fields = {{{"train/loss", value},
+                                                     {"train/accuracy", value},
+                                                     {"train/lr", value},
+                                                     {"train/grad_norm", value},
+                                                     {"train/tokens", step},
+                                                     {"eval/loss", value},
+                                                     {"eval/accuracy", value},
+                                                     {"perf/step_ms", value},
+                                                     {"perf/tokens_per_s", value},
+                                                     {"epoch", step}}};
     recorder.log_fields(++step, fields);
     benchmark::DoNotOptimize(value += 0.25);
   }
@@ -127,8 +135,8 @@ BENCHMARK(ReadTicks);
 // A peer: text logging with a queue and a thread, the sink thrown away.
 void SpdlogAsync(benchmark::State& state) {
   const auto pool = std::make_shared<spdlog::details::thread_pool>(1U << 16, 1);
-  const auto logger = std::make_shared<spdlog::async_logger>("bench", std::make_shared<spdlog::sinks::null_sink_mt>(), pool,
-                                                             spdlog::async_overflow_policy::overrun_oldest);
+  const auto logger = std::make_shared<spdlog::async_logger>("bench", std::make_shared<spdlog::sinks::null_sink_mt>(),
+                                                             pool, spdlog::async_overflow_policy::overrun_oldest);
   std::int64_t step = 0;
   double value = 0.5;
   for (auto _ : state) {

@@ -21,12 +21,18 @@ std::int64_t wrapping_difference(std::int64_t later, std::int64_t earlier) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier));
 }
 
-float as_float(std::uint64_t word) { return static_cast<float>(std::bit_cast<double>(word)); }
+float as_float(std::uint64_t word) {
+  return static_cast<float>(std::bit_cast<double>(word));
+}
 
 // 0 when the double survives float32 bit for bit. A signalling NaN does not: the conversion makes it quiet.
-std::uint64_t lost_bits(std::uint64_t word) { return word ^ std::bit_cast<std::uint64_t>(static_cast<double>(as_float(word))); }
+std::uint64_t lost_bits(std::uint64_t word) {
+  return word ^ std::bit_cast<std::uint64_t>(static_cast<double>(as_float(word)));
+}
 
-std::size_t packed_bytes(std::size_t data_bytes) { return data_bytes == 0 ? 0 : 1 + varint_bytes(data_bytes) + data_bytes; }
+std::size_t packed_bytes(std::size_t data_bytes) {
+  return data_bytes == 0 ? 0 : 1 + varint_bytes(data_bytes) + data_bytes;
+}
 
 }  // namespace
 
@@ -55,13 +61,15 @@ void TableBatch::clear(std::uint32_t table_id, const Table& table) {
   double_columns_ = 0;
 }
 
-// Sets new_doubles_ and counts them in. Nearly every row finds none, so the loop only asks whether there are any: it is branch-free.
+// Sets new_doubles_ and counts them in. Nearly every row finds none, so the loop only asks whether there are any: it is
+// branch-free.
 void TableBatch::find_new_doubles(const std::uint64_t* values) {
   std::uint64_t any = 0;
   const std::uint64_t* settled = settled_.data();
   for (std::size_t i = 0; i < width_; ++i) any |= lost_bits(values[i]) & ~settled[i];
   new_doubles_.clear();
-  if (any == 0) [[likely]] return;
+  if (any == 0) [[likely]]
+    return;
   for (std::size_t i = 0; i < width_; ++i) {
     if (settled_[i] != 0 || lost_bits(values[i]) == 0) continue;
     new_doubles_.push_back(static_cast<std::uint32_t>(i));
@@ -91,7 +99,8 @@ std::size_t TableBatch::growth(std::int64_t step, std::int64_t time_us, const st
            width_ * kOneRowColumnHeadBytes;
   }
   if (rows_.size() == 1) bytes += kMaxDeltasHeadBytes + width_ * (kMaxColumnHeadBytes - kOneRowColumnHeadBytes);
-  return bytes + sint_bytes(wrapping_difference(step, last_step_)) + sint_bytes(wrapping_difference(time_us, last_time_us_));
+  return bytes + sint_bytes(wrapping_difference(step, last_step_)) +
+         sint_bytes(wrapping_difference(time_us, last_time_us_));
 }
 
 bool TableBatch::add(std::int64_t step, std::int64_t time_us, const std::uint64_t* values, std::size_t room) {
@@ -151,9 +160,15 @@ void TableBatch::encode(WireWriter& out) {
   std::size_t next_int = 0, columns_bytes = 0;
   for (std::size_t i = 0; i < width_; ++i) {
     switch (encodings_[i]) {
-      case Encoding::kFloat: data_bytes_[i] = row_count * sizeof(float); break;
-      case Encoding::kDouble: data_bytes_[i] = row_count * sizeof(double); break;
-      case Encoding::kInt: data_bytes_[i] = int_bytes_[next_int++]; break;
+      case Encoding::kFloat:
+        data_bytes_[i] = row_count * sizeof(float);
+        break;
+      case Encoding::kDouble:
+        data_bytes_[i] = row_count * sizeof(double);
+        break;
+      case Encoding::kInt:
+        data_bytes_[i] = int_bytes_[next_int++];
+        break;
     }
     columns_bytes += packed_bytes(packed_bytes(data_bytes_[i]));
   }
@@ -199,8 +214,8 @@ void TableBatch::write_columns(WireWriter& out) {
   fill_columns(targets_);
 }
 
-// Rows lie in memory one after the other, columns are wanted: a block of columns at a time, so that each row's cache line is
-// read once and the block's columns grow side by side.
+// Rows lie in memory one after the other, columns are wanted: a block of columns at a time, so that each row's cache
+// line is read once and the block's columns grow side by side.
 void TableBatch::fill_columns(std::span<char* const> targets) const {
   std::size_t column = 0;
   while (column < width_) {

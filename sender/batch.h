@@ -1,7 +1,7 @@
 // Rows of one table on their way from a ring into one TableRows message (proto/sideband.proto).
 //
-// Rows stay where they are, in the ring; a batch keeps pointers to them and turns them into columns when it encodes. Pure: knows
-// neither rings nor clocks. Owned by one thread; reused from payload to payload so that its memory settles.
+// Rows stay where they are, in the ring; a batch keeps pointers to them and turns them into columns when it encodes.
+// Pure: knows neither rings nor clocks. Owned by one thread; reused from payload to payload so that its memory settles.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ class TableBatch {
   // Empties the batch. `table` must live until the next clear().
   void clear(std::uint32_t table_id, const Table& table);
 
-  // Adds a row unless the encoded size could then grow by more than `room` bytes; false: nothing has changed. `values`: one word of 8
-  // bytes for each key, valid until encode().
+  // Adds a row unless the encoded size could then grow by more than `room` bytes; false: nothing has changed. `values`:
+  // one word of 8 bytes for each key, valid until encode().
   [[nodiscard]] bool add(std::int64_t step, std::int64_t time_us, const std::uint64_t* values, std::size_t room);
 
   // Takes back the last successful add(). Once after each.
@@ -73,9 +73,9 @@ class TableBatch {
   std::vector<std::uint64_t> settled_;
   std::size_t float_columns_ = 0, double_columns_ = 0;
   std::vector<std::uint32_t> int_columns_;
-  std::vector<std::size_t> int_bytes_;         // of the encoded values, one for each of int_columns_
-  std::vector<std::uint32_t> new_doubles_;     // columns that the last row made double
-  std::vector<std::size_t> data_bytes_;        // scratch of encode()
+  std::vector<std::size_t> int_bytes_;      // of the encoded values, one for each of int_columns_
+  std::vector<std::uint32_t> new_doubles_;  // columns that the last row made double
+  std::vector<std::size_t> data_bytes_;     // scratch of encode()
   std::vector<char*> targets_;
 };
 

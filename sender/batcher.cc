@@ -25,8 +25,8 @@ struct Lane {
 
   RingConsumer consumer;
   std::uint32_t id;
-  std::uint64_t start;      // where the cursor was when this payload began: all before it is released
-  std::uint64_t head = 0;   // where it must stop
+  std::uint64_t start;     // where the cursor was when this payload began: all before it is released
+  std::uint64_t head = 0;  // where it must stop
   std::uint64_t mark = 0;
 
   [[nodiscard]] bool is_touched() const { return consumer.cursor() != start; }
@@ -233,7 +233,9 @@ bool Batcher::has_reached_mark() const {
   return true;
 }
 
-std::uint64_t Batcher::points_total() const { return impl_->points_total; }
+std::uint64_t Batcher::points_total() const {
+  return impl_->points_total;
+}
 
 std::vector<std::pair<LossReason, std::uint64_t>> Batcher::drops() const {
   std::vector<std::pair<LossReason, std::uint64_t>> drops;

@@ -1,8 +1,9 @@
 // Turns what lies in the rings into LOG payloads: the seam between the logging side and the publisher.
 //
-// Owned by the publisher thread; the Recorder must outlive it. Definitions come in payloads of their own, before the first points that need
-// them. Each payload takes the rings in turn, from the one after that which filled the last payload; what one thread logged keeps its order.
-// A rewind gets a payload of its own, so that "earlier" and "later" points are told apart by seq.
+// Owned by the publisher thread; the Recorder must outlive it. Definitions come in payloads of their own, before the
+// first points that need them. Each payload takes the rings in turn, from the one after that which filled the last
+// payload; what one thread logged keeps its order. A rewind gets a payload of its own, so that "earlier" and "later"
+// points are told apart by seq.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace sideband::sender {
 class Recorder;
 
 struct LogPayload {
-  std::string_view bytes;     // valid until the next call; at most kMaxPayloadBytes
-  std::uint64_t points = 0;   // in this payload
+  std::string_view bytes;    // valid until the next call; at most kMaxPayloadBytes
+  std::uint64_t points = 0;  // in this payload
 };
 
 class Batcher {
@@ -27,13 +28,14 @@ class Batcher {
   explicit Batcher(Recorder& recorder);
   ~Batcher();
 
-  // The next LOG payload under this identity, or one with empty bytes when the rings hold nothing. `keyframe_seq` is the seq of the
-  // CONFIG that began the current spool segment. Points stay in the rings until accept().
+  // The next LOG payload under this identity, or one with empty bytes when the rings hold nothing. `keyframe_seq` is
+  // the seq of the CONFIG that began the current spool segment. Points stay in the rings until accept().
   [[nodiscard]] LogPayload next_payload(std::uint64_t stream_id, std::uint64_t seq, std::uint64_t keyframe_seq);
   // The last payload is in the spool: its records leave the rings.
   void accept();
-  // The last payload is given up (quota, disk): its records leave the rings and its points, lines and settings are counted under `reason`.
-  // After a payload of definitions, which stay owed, the points that would have come next are given up.
+  // The last payload is given up (quota, disk): its records leave the rings and its points, lines and settings are
+  // counted under `reason`. After a payload of definitions, which stay owed, the points that would have come next are
+  // given up.
   void drop(LossReason reason);
   // A keyframe was written: every definition made so far comes again.
   void repeat_definitions();

@@ -33,7 +33,9 @@ struct sideband_run {
 
 namespace {
 
-std::string_view text_or_empty(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
+std::string_view text_or_empty(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
 
 void put_error(const std::string& message, char* error, std::size_t error_bytes) {
   if (error == nullptr || error_bytes == 0) return;
@@ -44,12 +46,18 @@ void put_error(const std::string& message, char* error, std::size_t error_bytes)
 
 Value to_value(const sideband_value& value) {
   switch (value.type) {
-    case SIDEBAND_BOOL: return value.integer != 0;
-    case SIDEBAND_INT: return value.integer;
-    case SIDEBAND_DOUBLE: return value.number;
-    case SIDEBAND_TEXT: return std::string(text_or_empty(value.text));
-    case SIDEBAND_JSON: return sideband::Json{std::string(text_or_empty(value.text))};
-    default: return std::monostate();
+    case SIDEBAND_BOOL:
+      return value.integer != 0;
+    case SIDEBAND_INT:
+      return value.integer;
+    case SIDEBAND_DOUBLE:
+      return value.number;
+    case SIDEBAND_TEXT:
+      return std::string(text_or_empty(value.text));
+    case SIDEBAND_JSON:
+      return sideband::Json{std::string(text_or_empty(value.text))};
+    default:
+      return std::monostate();
   }
 }
 
@@ -81,7 +89,8 @@ Options to_options(const sideband_options& given) {
     options.tags.emplace_back(text_or_empty(from.tags[2 * i]), text_or_empty(from.tags[2 * i + 1]));
   }
   if (from.rank >= 0) options.rank = static_cast<std::uint32_t>(std::min<std::int64_t>(from.rank, UINT32_MAX));
-  if (from.world_size >= 0) options.world_size = static_cast<std::uint32_t>(std::min<std::int64_t>(from.world_size, UINT32_MAX));
+  if (from.world_size >= 0)
+    options.world_size = static_cast<std::uint32_t>(std::min<std::int64_t>(from.world_size, UINT32_MAX));
   if (from.resume_step != nullptr) options.resume_step = *from.resume_step;
   set_if(options.spool_quota_bytes, from.spool_quota_bytes);
   set_if(options.spool_segment_bytes, from.spool_segment_bytes);
@@ -117,7 +126,9 @@ sideband_run* sideband_open(const sideband_options* options, char* error, size_t
   return nullptr;
 }
 
-void sideband_close(sideband_run* run) { delete run; }
+void sideband_close(sideband_run* run) {
+  delete run;
+}
 
 sideband_scalar* sideband_scalar_new(sideband_run* run, const char* key) {
   if (run == nullptr) return nullptr;
@@ -205,7 +216,8 @@ int sideband_flush(sideband_run* run, int64_t deadline_ms, char* error, size_t e
 void sideband_finish(sideband_run* run, int64_t deadline_ms, int32_t status, sideband_report* report) {
   if (run == nullptr) return;
   guarded(0, [&] {
-    const auto deadline = deadline_ms < 0 ? std::optional<std::chrono::milliseconds>() : std::chrono::milliseconds(deadline_ms);
+    const auto deadline =
+        deadline_ms < 0 ? std::optional<std::chrono::milliseconds>() : std::chrono::milliseconds(deadline_ms);
     const auto finished = run->run.finish(
         deadline, status == SIDEBAND_STATUS_FAILED ? sideband::RunStatus::kFailed : sideband::RunStatus::kFinished);
     if (report != nullptr) *report = {finished.delivered ? 1 : 0, finished.frames_left, finished.points_dropped};
@@ -219,12 +231,16 @@ void sideband_get_stats(const sideband_run* run, sideband_stats* stats) {
   if (run == nullptr) return;
   guarded(0, [&] {
     const sideband::Stats now = run->run.stats();
-    *stats = {now.points_logged, now.points_dropped, now.points_spooled, now.head_seq,  now.committed_seq,
+    *stats = {now.points_logged, now.points_dropped, now.points_spooled, now.head_seq,         now.committed_seq,
               now.frames_sent,   now.bytes_sent,     now.reconnects,     now.connected ? 1 : 0};
     return 0;
   });
 }
 
-const char* sideband_run_id(const sideband_run* run) { return run == nullptr ? "" : run->run.id().c_str(); }
+const char* sideband_run_id(const sideband_run* run) {
+  return run == nullptr ? "" : run->run.id().c_str();
+}
 
-const char* sideband_run_name(const sideband_run* run) { return run == nullptr ? "" : run->run.name().c_str(); }
+const char* sideband_run_name(const sideband_run* run) {
+  return run == nullptr ? "" : run->run.name().c_str();
+}

@@ -1,8 +1,8 @@
 // Time for a log() call at the price of one counter reading, and its translation into the sender's clocks.
 //
-// A record carries ticks: the time stamp counter where the CPU says that it runs at a constant rate and the kernel itself trusts it, else
-// nanoseconds of CLOCK_MONOTONIC. The publisher reads counter and clocks together now and then; a record's time is interpolated
-// between the readings around it, so no rate has to be known and no error adds up.
+// A record carries ticks: the time stamp counter where the CPU says that it runs at a constant rate and the kernel
+// itself trusts it, else nanoseconds of CLOCK_MONOTONIC. The publisher reads counter and clocks together now and then;
+// a record's time is interpolated between the readings around it, so no rate has to be known and no error adds up.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +28,17 @@ class TickCounter {
 
   [[nodiscard]] std::uint64_t now() const noexcept {
 #if defined(__x86_64__)
-    if (is_tsc_) [[likely]] return __rdtsc();
+    if (is_tsc_) [[likely]]
+      return __rdtsc();
 #endif
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
   }
 
-  [[nodiscard]] bool is_tsc() const noexcept { return is_tsc_; }
+  [[nodiscard]] bool is_tsc() const noexcept {
+    return is_tsc_;
+  }
 
  private:
   explicit TickCounter(bool is_tsc) : is_tsc_(is_tsc) {}
@@ -52,7 +55,8 @@ struct ClockReading {
 // Reads all three as close together as a preempted thread allows: the best of a few tries, tens of nanoseconds apart.
 [[nodiscard]] ClockReading read_clocks(const TickCounter& counter);
 
-// A frame lists the anchors that its points need; more jumps than this while a point waits in its ring, and the wall clock means nothing.
+// A frame lists the anchors that its points need; more jumps than this while a point waits in its ring, and the wall
+// clock means nothing.
 inline constexpr std::size_t kMaxAnchors = 16;
 
 // Owned by the publisher thread. Pure: readings come in as arguments.
@@ -60,11 +64,12 @@ class ClockMap {
  public:
   explicit ClockMap(const ClockReading& first);
 
-  // A new reading, later than all before. A wall clock that differs by 1 ms or more from what the last anchor says has jumped (or
-  // drifted that far): a new anchor.
+  // A new reading, later than all before. A wall clock that differs by 1 ms or more from what the last anchor says has
+  // jumped (or drifted that far): a new anchor.
   void update(const ClockReading& reading);
 
-  // Microseconds of CLOCK_MONOTONIC. Best for ticks between the last two readings, where a drain finds them; older ones are extrapolated.
+  // Microseconds of CLOCK_MONOTONIC. Best for ticks between the last two readings, where a drain finds them; older ones
+  // are extrapolated.
   [[nodiscard]] std::int64_t monotonic_us(std::uint64_t ticks) const noexcept {
     const auto since = static_cast<std::int64_t>(ticks - base_ticks_);
     return (base_ns_ + static_cast<std::int64_t>(static_cast<double>(since) * ns_per_tick_)) / 1'000;

@@ -65,6 +65,8 @@ void DefinitionFeed::accept() {
   tables_done_ = tables_pending_;
 }
 
-void DefinitionFeed::repeat() { keys_done_ = tables_done_ = keys_pending_ = tables_pending_ = 0; }
+void DefinitionFeed::repeat() {
+  keys_done_ = tables_done_ = keys_pending_ = tables_pending_ = 0;
+}
 
 }  // namespace sideband::sender

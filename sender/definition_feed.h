@@ -1,4 +1,5 @@
-// Definitions of keys and tables on their way into LOG payloads: each before the first points that need it, and all again after a keyframe.
+// Definitions of keys and tables on their way into LOG payloads: each before the first points that need it, and all
+// again after a keyframe.
 //
 // Owned by the publisher thread.
 #pragma once

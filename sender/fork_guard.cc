@@ -18,7 +18,9 @@ void on_fork_in_child() {
 
 }  // namespace
 
-std::uint32_t fork_generation() noexcept { return generation.load(std::memory_order_relaxed); }
+std::uint32_t fork_generation() noexcept {
+  return generation.load(std::memory_order_relaxed);
+}
 
 void watch_forks(void (*in_child)() noexcept) {
   child_hook.store(in_child, std::memory_order_relaxed);

@@ -35,12 +35,18 @@ T load(std::string_view content) {
 
 Value to_value(const ItemView& item) {
   switch (static_cast<ValueTag>(item.header.value_kind)) {
-    case ValueTag::kBool: return load<bool>(item.content);
-    case ValueTag::kInt: return load<std::int64_t>(item.content);
-    case ValueTag::kDouble: return load<double>(item.content);
-    case ValueTag::kText: return std::string(item.content);
-    case ValueTag::kJson: return Json{std::string(item.content)};
-    case ValueTag::kNull: break;
+    case ValueTag::kBool:
+      return load<bool>(item.content);
+    case ValueTag::kInt:
+      return load<std::int64_t>(item.content);
+    case ValueTag::kDouble:
+      return load<double>(item.content);
+    case ValueTag::kText:
+      return std::string(item.content);
+    case ValueTag::kJson:
+      return Json{std::string(item.content)};
+    case ValueTag::kNull:
+      break;
   }
   return std::monostate();
 }
@@ -75,13 +81,18 @@ std::string encode_run_update(const ItemView& item) {
 
 LogField item_field(RecordKind kind) {
   switch (kind) {
-    case RecordKind::kConfig: return LogField::kConfigUpdates;
-    case RecordKind::kTag: return LogField::kRunUpdates;
-    case RecordKind::kSummary: return LogField::kSummaryUpdates;
-    case RecordKind::kRewind: return LogField::kRewinds;
+    case RecordKind::kConfig:
+      return LogField::kConfigUpdates;
+    case RecordKind::kTag:
+      return LogField::kRunUpdates;
+    case RecordKind::kSummary:
+      return LogField::kSummaryUpdates;
+    case RecordKind::kRewind:
+      return LogField::kRewinds;
     case RecordKind::kText:
     case RecordKind::kPad:
-    case RecordKind::kRow: break;
+    case RecordKind::kRow:
+      break;
   }
   return LogField::kText;
 }

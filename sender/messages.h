@@ -1,6 +1,6 @@
-// The messages that the sender writes and reads, as plain structs, and their bytes. Field by field: proto/sideband.proto.
-// Encoded with protozero: a trainer must not get a second libprotobuf (torch and TensorFlow bring theirs).
-// tests/sender/messages_test.cc compares every encoding with protoc's.
+// The messages that the sender writes and reads, as plain structs, and their bytes. Field by field:
+// proto/sideband.proto. Encoded with protozero: a trainer must not get a second libprotobuf (torch and TensorFlow bring
+// theirs). tests/sender/messages_test.cc compares every encoding with protoc's.
 #pragma once
 
 #include <array>
@@ -106,7 +106,15 @@ struct ErrorReport {
 };
 
 enum class LossReason : std::uint32_t {
-  kUnknown = 0, kQueueFull = 1, kQuota = 2, kDiskFull = 3, kCorrupt = 4, kTrimmed = 5, kTooLarge = 6, kInvalid = 7, kIo = 8,
+  kUnknown = 0,
+  kQueueFull = 1,
+  kQuota = 2,
+  kDiskFull = 3,
+  kCorrupt = 4,
+  kTrimmed = 5,
+  kTooLarge = 6,
+  kInvalid = 7,
+  kIo = 8,
 };
 
 struct Skip {
@@ -146,11 +154,13 @@ struct SpoolFile {
 [[nodiscard]] std::string encode(const Skip&);
 [[nodiscard]] std::string encode(const End&);
 [[nodiscard]] std::string encode(const SpoolFile&);
-// At most kMaxPayloadBytes: config entries that do not fit are left out, from `first_config` on; `next_config` is the first left out,
-// and goes on in Log.config_updates (encode_config_updates).
-[[nodiscard]] std::string encode_config(std::uint64_t stream_id, std::uint64_t seq, const StreamInfo&, std::size_t* next_config);
+// At most kMaxPayloadBytes: config entries that do not fit are left out, from `first_config` on; `next_config` is the
+// first left out, and goes on in Log.config_updates (encode_config_updates).
+[[nodiscard]] std::string encode_config(std::uint64_t stream_id, std::uint64_t seq, const StreamInfo&,
+                                        std::size_t* next_config);
 [[nodiscard]] std::string encode_config_updates(std::uint64_t stream_id, std::uint64_t seq, std::uint64_t keyframe_seq,
-                                                std::uint64_t points_total, const StreamInfo&, std::size_t* next_config);
+                                                std::uint64_t points_total, const StreamInfo&,
+                                                std::size_t* next_config);
 
 // kCorrupt when the payload is not such a message.
 [[nodiscard]] Result<Ack> decode_ack(frame::Bytes payload);

@@ -37,13 +37,16 @@ std::string_view get_message(pbf_message<T>& in) {
   return {view.data(), view.size()};
 }
 
-// Calls `read_field(message)` at each field. It must look at tag and wire type together (protozero asserts on a wrong wire type)
-// and skip() what it does not know.
+// Calls `read_field(message)` at each field. It must look at tag and wire type together (protozero asserts on a wrong
+// wire type) and skip() what it does not know.
 template <typename T, typename ReadField>
 void for_each_field(std::string_view payload, ReadField read_field) {
   pbf_message<T> in(payload.data(), payload.size());
   while (in.next()) read_field(in);
 }
+
+// One field a line.
+// clang-format off
 
 Credit read_credit(std::string_view payload) {
   Credit credit;
@@ -136,6 +139,8 @@ void read_config_field(StreamInfo& info, pbf_message<ConfigField>& in) {
   }
 }
 
+// clang-format on
+
 // The wall around protozero's exceptions.
 template <typename Message, typename T, typename ReadField>
 Result<Message> decode_with(const char* name, frame::Bytes payload, ReadField read_field) {
@@ -146,12 +151,16 @@ Result<Message> decode_with(const char* name, frame::Bytes payload, ReadField re
   } catch (const WrongValue& error) {
     return fail(ErrorCode::kCorrupt, std::string("decode ") + name + ": found " + error.what);
   } catch (const protozero::exception& error) {
-    return fail(ErrorCode::kCorrupt, std::string("decode ") + name + ": expected a protobuf message, found " + error.what());
+    return fail(ErrorCode::kCorrupt,
+                std::string("decode ") + name + ": expected a protobuf message, found " + error.what());
   }
   return message;
 }
 
 }  // namespace
+
+// One field a line.
+// clang-format off
 
 Result<Ack> decode_ack(frame::Bytes payload) {
   return decode_with<Ack, AckField>("ACK", payload, [](Ack& ack, pbf_message<AckField>& in) {
@@ -236,7 +245,8 @@ Result<Bye> decode_bye(frame::Bytes payload) {
 }
 
 Result<ErrorReport> decode_error(frame::Bytes payload) {
-  return decode_with<ErrorReport, ErrorReportField>("ERROR", payload, [](ErrorReport& error, pbf_message<ErrorReportField>& in) {
+  using F = ErrorReportField;
+  return decode_with<ErrorReport, F>("ERROR", payload, [](ErrorReport& error, pbf_message<F>& in) {
     switch (in.tag_and_type()) {
       case tag_and_type(ErrorReportField::kCode, kVarint): error.code = in.get_uint32(); break;
       case tag_and_type(ErrorReportField::kText, kBytes): error.text = in.get_string(); break;
@@ -267,5 +277,7 @@ Result<SpoolFile> decode_spool_file(frame::Bytes payload) {
 Result<StreamInfo> decode_config(frame::Bytes payload) {
   return decode_with<StreamInfo, ConfigField>("CONFIG", payload, read_config_field);
 }
+
+// clang-format on
 
 }  // namespace sideband::sender

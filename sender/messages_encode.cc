@@ -11,7 +11,8 @@ using protozero::pbf_builder;
 
 constexpr std::uint32_t kSpoolFileKind = 1;  // File.KIND_SPOOL
 
-// CONFIG must fit in one frame whatever the user gives: what is free text is bounded, and config entries take what is left.
+// CONFIG must fit in one frame whatever the user gives: what is free text is bounded, and config entries take what is
+// left.
 constexpr std::size_t kMaxNameBytes = 1'024;
 constexpr std::size_t kMaxNotesBytes = 32'768;
 constexpr std::size_t kMaxTagsBytes = 32'768;
@@ -56,8 +57,8 @@ void add_credit(pbf_builder<T>& out, T field, const Credit& credit) {
 }
 
 // Pairs as Tag messages until `max_bytes` are used up; what does not fit is left out.
-void add_tags(pbf_builder<ConfigField>& out, ConfigField field, const std::vector<std::pair<std::string, std::string>>& tags,
-              std::size_t max_bytes) {
+void add_tags(pbf_builder<ConfigField>& out, ConfigField field,
+              const std::vector<std::pair<std::string, std::string>>& tags, std::size_t max_bytes) {
   std::size_t used = 0;
   for (const auto& [key, value] : tags) {
     const std::string encoded = encode_tag(key, value);
@@ -67,9 +68,11 @@ void add_tags(pbf_builder<ConfigField>& out, ConfigField field, const std::vecto
   }
 }
 
-// Entries from `next` on, each as field `field`, as long as the whole stays within `max_bytes`. Returns the first left out.
+// Entries from `next` on, each as field `field`, as long as the whole stays within `max_bytes`. Returns the first left
+// out.
 template <typename T>
-std::size_t add_config_entries(std::string& payload, T field, const StreamInfo& info, std::size_t next, std::size_t max_bytes) {
+std::size_t add_config_entries(std::string& payload, T field, const StreamInfo& info, std::size_t next,
+                               std::size_t max_bytes) {
   pbf_builder<T> out(payload);
   for (; next < info.config.size(); ++next) {
     const std::string encoded = encode_config_entry(info.config[next].first, info.config[next].second);
@@ -206,7 +209,8 @@ std::string encode(const SpoolFile& file) {
   return payload;
 }
 
-std::string encode_config(std::uint64_t stream_id, std::uint64_t seq, const StreamInfo& info, std::size_t* next_config) {
+std::string encode_config(std::uint64_t stream_id, std::uint64_t seq, const StreamInfo& info,
+                          std::size_t* next_config) {
   std::string payload;
   {
     pbf_builder<ConfigField> out(payload);

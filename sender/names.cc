@@ -10,7 +10,9 @@
 namespace sideband::sender {
 namespace {
 
-void append_number(std::string& out, std::uint32_t number) { out.append(reinterpret_cast<const char*>(&number), sizeof number); }
+void append_number(std::string& out, std::uint32_t number) {
+  out.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
 
 std::string shape_signature(std::span<const std::string_view> keys, std::span<const ValueKind> kinds) {
   std::string signature;
@@ -31,7 +33,9 @@ std::string table_signature(const Table& table) {
 
 }  // namespace
 
-bool is_valid_key(std::string_view key) { return !key.empty() && key.size() <= kMaxKeyBytes && is_valid_utf8(key); }
+bool is_valid_key(std::string_view key) {
+  return !key.empty() && key.size() <= kMaxKeyBytes && is_valid_utf8(key);
+}
 
 std::uint32_t Names::shape(std::span<const std::string_view> keys, std::span<const ValueKind> kinds) {
   assert(keys.size() == kinds.size());

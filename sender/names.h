@@ -1,11 +1,13 @@
 // The names of a run's metrics as numbers: keys, tables of keys, and shapes of rows.
 //
-// A *shape* is what one log() call names: keys with kinds, in order. A record in a ring carries its shape's number. Nearly always a
-// shape is one *table* of the wire (proto/sideband.proto, TableDefinition). When a run names more than kMaxWideTables sets of keys, or a
-// key is invalid or there twice, the shape falls into parts: a table of its own for each key, or for each run of valid keys.
+// A *shape* is what one log() call names: keys with kinds, in order. A record in a ring carries its shape's number.
+// Nearly always a shape is one *table* of the wire (proto/sideband.proto, TableDefinition). When a run names more than
+// kMaxWideTables sets of keys, or a key is invalid or there twice, the shape falls into parts: a table of its own for
+// each key, or for each run of valid keys.
 //
-// Any thread may call; all calls that register or read lists take the one lock. It guards the maps that all logging threads and the
-// publisher share; log() asks its thread's own cache first (shape_cache.h) and comes here only with a new set of keys.
+// Any thread may call; all calls that register or read lists take the one lock. It guards the maps that all logging
+// threads and the publisher share; log() asks its thread's own cache first (shape_cache.h) and comes here only with a
+// new set of keys.
 #pragma once
 
 #include <atomic>
@@ -57,8 +59,8 @@ struct Definitions {
 
 class Names {
  public:
-  // The number of the shape with these keys; registers what is new. More than kMaxRowKeys keys are several shapes with numbers in a
-  // row, each of kMaxRowKeys but for the last. At least one key. May throw std::bad_alloc.
+  // The number of the shape with these keys; registers what is new. More than kMaxRowKeys keys are several shapes with
+  // numbers in a row, each of kMaxRowKeys but for the last. At least one key. May throw std::bad_alloc.
   [[nodiscard]] std::uint32_t shape(std::span<const std::string_view> keys, std::span<const ValueKind> kinds);
 
   // True once kMaxWideTables exist: a caller with sets of keys that never come again should log each key alone.

@@ -8,16 +8,21 @@
 namespace sideband::sender {
 namespace {
 
-constexpr std::array kItemOrder = {LogField::kText, LogField::kSummaryUpdates, LogField::kConfigUpdates, LogField::kRunUpdates,
-                                   LogField::kRewinds};
+constexpr std::array kItemOrder = {LogField::kText, LogField::kSummaryUpdates, LogField::kConfigUpdates,
+                                   LogField::kRunUpdates, LogField::kRewinds};
 
 std::size_t item_index(RecordKind kind) {
-  return static_cast<std::size_t>(std::find(kItemOrder.begin(), kItemOrder.end(), item_field(kind)) - kItemOrder.begin());
+  return static_cast<std::size_t>(std::find(kItemOrder.begin(), kItemOrder.end(), item_field(kind)) -
+                                  kItemOrder.begin());
 }
 
-const std::uint64_t* values_of(const RecordHeader& record) { return reinterpret_cast<const std::uint64_t*>(&record + 1); }
+const std::uint64_t* values_of(const RecordHeader& record) {
+  return reinterpret_cast<const std::uint64_t*>(&record + 1);
+}
 
-std::size_t width_of(const RecordHeader& record) { return record.start.words - sizeof(RecordHeader) / kWordBytes; }
+std::size_t width_of(const RecordHeader& record) {
+  return record.start.words - sizeof(RecordHeader) / kWordBytes;
+}
 
 }  // namespace
 
@@ -25,7 +30,8 @@ void PayloadBuilder::begin(std::size_t max_bytes) {
   static_assert(kItemOrder.size() == kItemFields);
   for (const Shape* shape : names_.shapes_since(shapes_.size())) shapes_.push_back(shape);
   if (names_.table_count() != tables_.size()) {
-    for (const Table* table : names_.definitions_since(names_.key_count(), tables_.size()).tables) tables_.push_back(table);
+    for (const Table* table : names_.definitions_since(names_.key_count(), tables_.size()).tables)
+      tables_.push_back(table);
     batch_of_table_.resize(tables_.size());
   }
   batch_count_ = 0;
@@ -75,7 +81,8 @@ bool PayloadBuilder::add_part(const TablePart& part, const RecordHeader& record,
 
 TableBatch& PayloadBuilder::batch_of(std::uint32_t table_id) {
   BatchOfTable& known = batch_of_table_[table_id];
-  if (known.ring_count == ring_count_) [[likely]] return *known.batch;
+  if (known.ring_count == ring_count_) [[likely]]
+    return *known.batch;
   if (batch_count_ == batches_.size()) batches_.push_back(std::make_unique<TableBatch>());
   TableBatch& batch = *batches_[batch_count_++];
   batch.clear(table_id, *tables_[table_id]);

@@ -4,8 +4,9 @@
 //   | words u16 | kind u16 | id u32 | step i64       | time ticks u64 | body                                   |
 //     of the record, 8 bytes each                                       row: one value of 8 bytes for each key
 //
-// id: shape of a row (names.h); else flags and lengths as below. A pad is only its first 8 bytes, whatever its `words` say.
-// Text, summary, config, tag: the body is `key_bytes` of key, then content up to `content_bytes`, then up to 7 bytes of padding.
+// id: shape of a row (names.h); else flags and lengths as below. A pad is only its first 8 bytes, whatever its `words`
+// say. Text, summary, config, tag: the body is `key_bytes` of key, then content up to `content_bytes`, then up to 7
+// bytes of padding.
 #pragma once
 
 #include <cstddef>
@@ -39,10 +40,10 @@ struct RecordHeader {
 struct ItemHeader {
   std::uint32_t key_bytes = 0;
   std::uint32_t content_bytes = 0;
-  std::uint64_t cut_bytes = 0;    // text: what a limit cut off
-  std::uint8_t has_step = 0;      // text
-  std::uint8_t level = 0;         // text: TextLevel
-  std::uint8_t value_kind = 0;    // config, summary: ValueTag
+  std::uint64_t cut_bytes = 0;  // text: what a limit cut off
+  std::uint8_t has_step = 0;    // text
+  std::uint8_t level = 0;       // text: TextLevel
+  std::uint8_t value_kind = 0;  // config, summary: ValueTag
   std::uint8_t reserved[5] = {};
 };
 
@@ -52,15 +53,17 @@ enum class ValueTag : std::uint8_t { kNull = 0, kBool = 1, kInt = 2, kDouble = 3
 inline constexpr std::size_t kWordBytes = 8;
 // `words` is 16 bits wide.
 inline constexpr std::size_t kMaxRecordBytes = 65'535 * kWordBytes;
-// Keys of one row record. Wider rows are cut into several. Forced by the frame: a record must fit in an empty LOG even when each of its
-// values goes to a table of its own (about 45 bytes a point).
+// Keys of one row record. Wider rows are cut into several. Forced by the frame: a record must fit in an empty LOG even
+// when each of its values goes to a table of its own (about 45 bytes a point).
 inline constexpr std::size_t kMaxRowKeys = 4'096;
 // Text, key and content of one item. Forced by the smallest ring.
 inline constexpr std::size_t kMaxItemBytes = 16'384;
 
 static_assert(sizeof(RecordStart) == 8 && sizeof(RecordHeader) == 24 && sizeof(ItemHeader) == 24);
 
-[[nodiscard]] constexpr std::size_t row_record_bytes(std::size_t width) { return sizeof(RecordHeader) + width * kWordBytes; }
+[[nodiscard]] constexpr std::size_t row_record_bytes(std::size_t width) {
+  return sizeof(RecordHeader) + width * kWordBytes;
+}
 [[nodiscard]] constexpr std::size_t item_record_bytes(std::size_t key_bytes, std::size_t content_bytes) {
   const std::size_t bytes = sizeof(RecordHeader) + sizeof(ItemHeader) + key_bytes + content_bytes;
   return (bytes + kWordBytes - 1) / kWordBytes * kWordBytes;

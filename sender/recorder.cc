@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstring>
 #include <new>
-#include <string>
 #include <thread>
 
 #include "sender/fork_guard.h"
@@ -25,12 +23,8 @@ struct ThreadSlot {
 
 namespace {
 
-constexpr std::size_t kMinRingBytes = 64U << 10;
-constexpr std::size_t kMaxRingBytes = 1U << 30;
 // Short enough that a waiting import keeps the publisher busy, long enough to leave it the core.
 constexpr std::chrono::microseconds kRoomPoll{100};
-
-std::atomic<std::uint64_t> next_recorder_id{1};
 
 // The run that this thread logged to last. Plain data in the static TLS block: one load, no guard, no call.
 struct FastSlot {
@@ -86,14 +80,13 @@ class Attachments {
 };
 thread_local Attachments attachments;
 
-void forget_in_child() noexcept { fast_slot = {}; }
-
 // Counters with one writer: no locked instruction.
 void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t amount) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
 }
 
-std::byte* write_header(std::byte* at, std::size_t bytes, RecordKind kind, std::uint32_t id, std::int64_t step, std::uint64_t ticks) {
+std::byte* write_header(std::byte* at, std::size_t bytes, RecordKind kind, std::uint32_t id, std::int64_t step,
+                        std::uint64_t ticks) {
   const RecordHeader header{{static_cast<std::uint16_t>(bytes / kWordBytes), kind, id}, step, ticks};
   std::memcpy(at, &header, sizeof header);
   return at + sizeof header;
@@ -101,43 +94,15 @@ std::byte* write_header(std::byte* at, std::size_t bytes, RecordKind kind, std::
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> Recorder::open(const Options& options) {
-  if (!std::has_single_bit(options.ring_bytes) || options.ring_bytes < kMinRingBytes || options.ring_bytes > kMaxRingBytes) {
-    return fail(ErrorCode::kInvalidArgument, "open run: expected ring_bytes to be a power of two from 65536 to 1073741824, found " +
-                                                 std::to_string(options.ring_bytes));
-  }
-  if (options.queue_wait.count() < 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                "open run: expected queue_wait of 0 ms or more, found " + std::to_string(options.queue_wait.count()));
-  }
-  watch_forks(forget_in_child);
-  return std::unique_ptr<Recorder>(new Recorder(options));
-}
-
-Recorder::Recorder(const Options& options)
-    : id_(next_recorder_id.fetch_add(1, std::memory_order_relaxed)),
-      generation_(fork_generation()),
-      counter_(TickCounter::detect()),
-      policy_(options.queue_policy),
-      queue_wait_(options.queue_wait),
-      opened_(read_clocks(counter_)),
-      rings_(std::make_shared<RingPool>(options.ring_bytes)) {}
-
-Recorder::~Recorder() {
-  if (!is_forked()) rings_->close();
-}
-
-bool Recorder::is_forked() const noexcept { return generation_ != fork_generation(); }
-
-void Recorder::set_wake(void (*callback)(void*) noexcept, void* context) noexcept {
-  wake_context_ = context;
-  wake_ = callback;
-}
-
 // ---- finding the thread's ring ----
 
+void Recorder::forget_thread() noexcept {
+  fast_slot = {};
+}
+
 inline ThreadSlot* Recorder::this_thread() noexcept {
-  if (fast_slot.recorder_id == id_) [[likely]] return fast_slot.slot;
+  if (fast_slot.recorder_id == id_) [[likely]]
+    return fast_slot.slot;
   return find_thread();
 }
 
@@ -154,7 +119,9 @@ ThreadSlot* Recorder::find_thread() noexcept {
   return slot;
 }
 
-void Recorder::attach_thread() noexcept { static_cast<void>(this_thread()); }
+void Recorder::attach_thread() noexcept {
+  static_cast<void>(this_thread());
+}
 
 // ---- one record ----
 
@@ -173,7 +140,8 @@ inline std::byte* Recorder::begin_record(ThreadSlot*& slot, std::size_t bytes, s
     return nullptr;
   }
   std::byte* at = slot->producer.reserve(bytes);
-  if (at != nullptr) [[likely]] return at;
+  if (at != nullptr) [[likely]]
+    return at;
   at = wait_for_room(*slot, bytes);
   if (at == nullptr) add_to(slot->producer.header().dropped_full, points);
   return at;
@@ -182,7 +150,8 @@ inline std::byte* Recorder::begin_record(ThreadSlot*& slot, std::size_t bytes, s
 inline void Recorder::end_record(ThreadSlot& slot, std::uint64_t points) noexcept {
   add_to(slot.producer.header().points_logged, points);
   slot.producer.publish();
-  if (slot.producer.seems_half_full()) [[unlikely]] wake_if_half_full(slot);
+  if (slot.producer.seems_half_full()) [[unlikely]]
+    wake_if_half_full(slot);
 }
 
 std::byte* Recorder::wait_for_room(ThreadSlot& slot, std::size_t bytes) noexcept {
@@ -258,7 +227,8 @@ std::uint32_t Recorder::shape_of(ThreadSlot& slot, std::span<const Field> fields
   }
 }
 
-void Recorder::log_one_shape(ThreadSlot& slot, std::int64_t step, std::span<const Field> fields, std::uint32_t shape) noexcept {
+void Recorder::log_one_shape(ThreadSlot& slot, std::int64_t step, std::span<const Field> fields,
+                             std::uint32_t shape) noexcept {
   if (shape == kNoShape) {
     add_to(slot.producer.header().dropped_invalid, fields.size());
     return;
@@ -269,33 +239,19 @@ void Recorder::log_one_shape(ThreadSlot& slot, std::int64_t step, std::span<cons
   if (at == nullptr) return;
   std::byte* body = write_header(at, bytes, RecordKind::kRow, shape, step, counter_.now());
   for (const Field& field : fields) {
-    const std::uint64_t word = field.is_int ? static_cast<std::uint64_t>(field.int_value) : std::bit_cast<std::uint64_t>(field.float_value);
+    const std::uint64_t word =
+        field.is_int ? static_cast<std::uint64_t>(field.int_value) : std::bit_cast<std::uint64_t>(field.float_value);
     std::memcpy(body, &word, sizeof word);
     body += sizeof word;
   }
   end_record(slot, fields.size());
 }
 
-std::uint32_t Recorder::register_row(std::span<const std::string_view> keys) noexcept {
-  if (is_forked()) return kNoShape;
-  attach_thread();
-  try {
-    for (const std::string_view key : keys) {
-      if (is_valid_key(key)) continue;
-      std::fprintf(stderr, "sideband: a metric's key must be UTF-8 of 1 to 512 bytes; its points are dropped: \"%s\"\n",
-                   to_utf8(cut_utf8(key, 64)).c_str());
-      break;
-    }
-    return names_.shape(keys, std::vector<ValueKind>(keys.size(), ValueKind::kFloat));
-  } catch (const std::bad_alloc&) {
-    return kNoShape;
-  }
-}
-
 // ---- items ----
 
 void Recorder::log_item(const Item& item) noexcept {
-  const std::string_view content = item.kind == RecordKind::kText ? cut_utf8(item.content, kMaxItemBytes) : item.content;
+  const std::string_view content =
+      item.kind == RecordKind::kText ? cut_utf8(item.content, kMaxItemBytes) : item.content;
   ThreadSlot* slot = nullptr;
   if (item.key.size() + content.size() > kMaxItemBytes) {
     count_drop(LossReason::kTooLarge, 1);
@@ -327,39 +283,13 @@ void Recorder::log_rewind(std::int64_t step) noexcept {
   end_record(*slot, 0);
 }
 
-// ---- counters ----
-
-void Recorder::count_drop(LossReason reason, std::uint64_t points) noexcept {
-  drops_[static_cast<std::size_t>(reason)].fetch_add(points, std::memory_order_relaxed);
-}
-
-std::uint64_t Recorder::points_logged() const {
-  std::uint64_t points = 0;
-  if (is_forked()) return points;
-  for (std::byte* ring : rings_->rings_since(0)) points += RingConsumer(ring).header().points_logged.load(std::memory_order_relaxed);
-  return points;
-}
-
-DropTotals Recorder::drops() const {
-  DropTotals totals{};
-  for (std::size_t i = 0; i < kLossReasons; ++i) totals[i] = drops_[i].load(std::memory_order_relaxed);
-  if (is_forked()) return totals;
-  for (std::byte* ring : rings_->rings_since(0)) {
-    const RingConsumer consumer(ring);
-    const RingHeader& header = consumer.header();
-    totals[static_cast<std::size_t>(LossReason::kQueueFull)] += header.dropped_full.load(std::memory_order_relaxed);
-    totals[static_cast<std::size_t>(LossReason::kInvalid)] += header.dropped_invalid.load(std::memory_order_relaxed);
-    totals[static_cast<std::size_t>(LossReason::kTooLarge)] += header.dropped_too_large.load(std::memory_order_relaxed);
-  }
-  return totals;
-}
-
 }  // namespace sideband::sender
 
 namespace sideband {
 
 void Scalar::log(std::int64_t step, double value) noexcept {
-  if (recorder_ != nullptr) [[likely]] recorder_->log_row(shape_, step, &value, 1);
+  if (recorder_ != nullptr) [[likely]]
+    recorder_->log_row(shape_, step, &value, 1);
 }
 
 void Row::log(std::int64_t step, std::span<const double> values) noexcept {

@@ -1,7 +1,8 @@
 // What a log() call touches: the ring of its thread, the names of the run, a clock and counters. One for each Run.
 //
-// log_row, log_fields and log_item are the hot side: any thread, no lock, no allocation and no system call but for a thread's first call
-// and a new set of keys. The publisher reads the rings through the Batcher. Must outlive all handles, and all threads' last call.
+// log_row, log_fields and log_item are the hot side: any thread, no lock, no allocation and no system call but for a
+// thread's first call and a new set of keys. The publisher reads the rings through the Batcher. Must outlive all
+// handles, and all threads' last call.
 //
 // In a forked child every call is a counted no-op: the rings stay with the parent.
 #pragma once
@@ -72,8 +73,8 @@ class Recorder {
 
   // ---- set up, before other threads log ----
 
-  // `callback(context)` is called by a logging thread when its ring is more than half full, at most once until clear_wake(); it may make
-  // one system call. It must stay callable as long as the Recorder lives.
+  // `callback(context)` is called by a logging thread when its ring is more than half full, at most once until
+  // clear_wake(); it may make one system call. It must stay callable as long as the Recorder lives.
   void set_wake(void (*callback)(void*) noexcept, void* context) noexcept;
 
   // ---- publisher thread ----
@@ -87,6 +88,8 @@ class Recorder {
  private:
   explicit Recorder(const Options& options);
 
+  // The calling thread finds its ring anew at its next call.
+  static void forget_thread() noexcept;
   [[nodiscard]] bool is_forked() const noexcept;
   [[nodiscard]] ThreadSlot* this_thread() noexcept;
   [[nodiscard]] ThreadSlot* find_thread() noexcept;

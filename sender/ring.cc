@@ -7,7 +7,9 @@
 namespace sideband::sender {
 namespace {
 
-RingHeader* header_of(std::byte* memory) { return std::launder(reinterpret_cast<RingHeader*>(memory)); }
+RingHeader* header_of(std::byte* memory) {
+  return std::launder(reinterpret_cast<RingHeader*>(memory));
+}
 
 }  // namespace
 

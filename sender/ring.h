@@ -1,15 +1,16 @@
 // A byte queue from one logging thread to the publisher: single producer, single consumer, no lock, no system call.
 //
-// The memory is one block that holds nothing but numbers and offsets, so that the same bytes can lie in a file and be read by another
-// process after this one died:
+// The memory is one block that holds nothing but numbers and offsets, so that the same bytes can lie in a file and be
+// read by another process after this one died:
 //
 //   offset 0     RingHeader: magic, version, ring id, sizes, stream id     written once
 //   offset 64    head: bytes ever published, and the counters              written by the producer
 //   offset 128   tail: bytes ever released                                 written by the consumer
 //   offset 4096  data: `capacity` bytes, a power of two; byte n of the queue lies at n % capacity
 //
-// Everything in [tail, head) is whole records (record.h). One release store of head publishes a log() call: after a SIGKILL at any
-// instruction the bytes before head are complete, those behind it do not exist. A record never wraps: a pad fills the end.
+// Everything in [tail, head) is whole records (record.h). One release store of head publishes a log() call: after a
+// SIGKILL at any instruction the bytes before head are complete, those behind it do not exist. A record never wraps: a
+// pad fills the end.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,9 @@ struct RingHeader {
 };
 static_assert(sizeof(RingHeader) <= kRingDataOffset && std::atomic<std::uint64_t>::is_always_lock_free);
 
-[[nodiscard]] constexpr std::size_t ring_memory_bytes(std::size_t capacity) { return kRingDataOffset + capacity; }
+[[nodiscard]] constexpr std::size_t ring_memory_bytes(std::size_t capacity) {
+  return kRingDataOffset + capacity;
+}
 
 // Where the producer writes. Owned by one thread at a time; handing it on needs a happens-before of its own.
 class RingProducer {
@@ -56,8 +59,8 @@ class RingProducer {
   // `memory`: ring_memory_bytes(capacity), page aligned, outlives this object, holding a ring made by format_ring.
   explicit RingProducer(std::byte* memory);
 
-  // Room for `bytes` (a multiple of 8, at most half the capacity), contiguous; nullptr when the ring is full. Nothing is visible to
-  // the consumer until publish(). Calls without a publish() in between replace each other.
+  // Room for `bytes` (a multiple of 8, at most half the capacity), contiguous; nullptr when the ring is full. Nothing
+  // is visible to the consumer until publish(). Calls without a publish() in between replace each other.
   [[nodiscard]] std::byte* reserve(std::size_t bytes) noexcept {
     const std::size_t offset = head_ & mask_;
     const std::size_t until_end = capacity() - offset;
@@ -103,12 +106,14 @@ class RingProducer {
   std::uint64_t cached_tail_;
 };
 
-// Where the publisher reads. Owned by one thread. Reading and releasing are two steps: a record stays until it is in the spool.
+// Where the publisher reads. Owned by one thread. Reading and releasing are two steps: a record stays until it is in
+// the spool.
 class RingConsumer {
  public:
   explicit RingConsumer(std::byte* memory);
 
-  // The next record at or behind the cursor, pads left out; nullptr when there is none before `limit`. Valid until release() passes it.
+  // The next record at or behind the cursor, pads left out; nullptr when there is none before `limit`. Valid until
+  // release() passes it.
   [[nodiscard]] const RecordStart* peek(std::uint64_t limit) noexcept;
   // Moves the cursor behind the record that peek() returned.
   void skip(const RecordStart& record) noexcept { cursor_ += record.words * kWordBytes; }

@@ -17,7 +17,8 @@ std::unique_ptr<RingMemory> RingMemory::map(std::size_t bytes) {
   return std::unique_ptr<RingMemory>(new RingMemory(static_cast<std::byte*>(data), bytes));
 }
 
-RingMemory::RingMemory(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes), generation_(fork_generation()) {}
+RingMemory::RingMemory(std::byte* data, std::size_t bytes)
+    : data_(data), bytes_(bytes), generation_(fork_generation()) {}
 
 RingMemory::~RingMemory() {
   if (generation_ == fork_generation()) munmap(data_, bytes_);
@@ -43,7 +44,8 @@ std::byte* RingPool::acquire() {
 
 void RingPool::give_back(std::byte* ring) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto at = std::find_if(entries_.begin(), entries_.end(), [ring](const Entry& entry) { return entry.memory->data() == ring; });
+  const auto at = std::find_if(entries_.begin(), entries_.end(),
+                               [ring](const Entry& entry) { return entry.memory->data() == ring; });
   if (at != entries_.end()) at->in_use = false;
 }
 

@@ -1,8 +1,8 @@
-// The memory of a run's rings: made when a thread logs for the first time, handed on to another when that thread has ended and the
-// publisher has emptied it, freed when the run ends.
+// The memory of a run's rings: made when a thread logs for the first time, handed on to another when that thread has
+// ended and the publisher has emptied it, freed when the run ends.
 //
-// Any thread. The lock guards the list of rings, which threads that come and go and the publisher share; no log() call of a thread that
-// has its ring takes it. A ring keeps its id and goes on counting its bytes when it changes hands.
+// Any thread. The lock guards the list of rings, which threads that come and go and the publisher share; no log() call
+// of a thread that has its ring takes it. A ring keeps its id and goes on counting its bytes when it changes hands.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,8 @@ class RingPool {
  public:
   explicit RingPool(std::size_t capacity) : capacity_(capacity) {}
 
-  // An empty ring for the calling thread alone; nullptr at kMaxRings, without memory, or after close(). May throw std::bad_alloc.
+  // An empty ring for the calling thread alone; nullptr at kMaxRings, without memory, or after close(). May throw
+  // std::bad_alloc.
   [[nodiscard]] std::byte* acquire();
   // The thread that had it will not write any more.
   void give_back(std::byte* ring) noexcept;

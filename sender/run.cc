@@ -47,8 +47,11 @@ using sender::RecordKind;
 using sender::RunState;
 using sender::ValueTag;
 
-// A forked child has a copy of the object, but the publisher's thread, the rings and perhaps the locks stayed with the parent.
-bool is_forked(const RunState& state) { return state.generation != sender::fork_generation(); }
+// A forked child has a copy of the object, but the publisher's thread, the rings and perhaps the locks stayed with the
+// parent.
+bool is_forked(const RunState& state) {
+  return state.generation != sender::fork_generation();
+}
 
 void end_run(std::unique_ptr<RunState> state) {
   if (state == nullptr) return;
@@ -103,7 +106,8 @@ Result<Run> Run::open(Options options) {
   auto publisher = sender::Publisher::start(state->options, *std::move(info), *state->recorder);
   if (!publisher) return tl::unexpected(publisher.error());
   state->publisher = *std::move(publisher);
-  state->recorder->set_wake([](void* context) noexcept { static_cast<sender::Publisher*>(context)->wake(); }, state->publisher.get());
+  state->recorder->set_wake([](void* context) noexcept { static_cast<sender::Publisher*>(context)->wake(); },
+                            state->publisher.get());
   state->recorder->attach_thread();
   return Run(std::move(state));
 }
@@ -114,7 +118,9 @@ Run& Run::operator=(Run&& other) noexcept {
   if (this != &other) end_run(std::exchange(state_, std::move(other.state_)));
   return *this;
 }
-Run::~Run() { end_run(std::move(state_)); }
+Run::~Run() {
+  end_run(std::move(state_));
+}
 
 Scalar Run::scalar(std::string_view key) {
   if (state_ == nullptr) return {nullptr, 0};
@@ -131,7 +137,8 @@ void Run::log(std::int64_t step, std::span<const Field> fields) noexcept {
 }
 
 void Run::text(std::string_view line, TextLevel level, std::optional<std::int64_t> step) noexcept {
-  if (state_ != nullptr) state_->recorder->log_item({.kind = RecordKind::kText, .key = {}, .content = line, .level = level, .step = step});
+  if (state_ != nullptr)
+    state_->recorder->log_item({.kind = RecordKind::kText, .key = {}, .content = line, .level = level, .step = step});
 }
 
 void Run::set_config(std::string_view path, const Value& value) noexcept {
@@ -139,7 +146,8 @@ void Run::set_config(std::string_view path, const Value& value) noexcept {
 }
 
 void Run::set_tag(std::string_view key, std::string_view value) noexcept {
-  if (state_ != nullptr) state_->recorder->log_item({.kind = RecordKind::kTag, .key = key, .content = value, .step = {}});
+  if (state_ != nullptr)
+    state_->recorder->log_item({.kind = RecordKind::kTag, .key = key, .content = value, .step = {}});
 }
 
 void Run::set_summary(std::string_view key, const Value& value) noexcept {
@@ -152,7 +160,8 @@ void Run::rewind(std::int64_t step) noexcept {
 
 Result<void> Run::flush(std::chrono::milliseconds deadline) {
   if (state_ == nullptr || is_forked(*state_)) {
-    return fail(ErrorCode::kUnavailable, "flush: expected an open run of this process, found one that was moved from or forked");
+    return fail(ErrorCode::kUnavailable,
+                "flush: expected an open run of this process, found one that was moved from or forked");
   }
   {
     const std::lock_guard lock(state_->finish_mutex);

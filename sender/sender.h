@@ -6,11 +6,11 @@
 //   for (std::int64_t step = 0; step < steps; ++step) loss.log(step, train_step());
 //   run->finish();
 //
-// log() never blocks on a network, a disk or a lock, never throws, never allocates, makes no system call: it copies its numbers
-// into a ring of the calling thread. One publisher thread encodes, spools and sends. Order holds for each thread. A thread's first call
-// makes its ring; the thread that opens the run or prepares a handle has one already. In a forked child a Run of the parent does nothing:
-// open another.
-// The path of a value through the files: docs/life_of_a_value.md.
+// log() never blocks on a network, a disk or a lock, never throws, never allocates, makes no system call: it copies its
+// numbers into a ring of the calling thread. One publisher thread encodes, spools and sends. Order holds for each
+// thread. A thread's first call makes its ring; the thread that opens the run or prepares a handle has one already. In
+// a forked child a Run of the parent does nothing: open another. The path of a value through the files:
+// docs/life_of_a_value.md.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,8 @@ class Recorder;
 struct RunState;
 }  // namespace sender
 
-// A number with the name it is logged under; the kind of the argument decides whether the column holds floats or integers.
+// A number with the name it is logged under; the kind of the argument decides whether the column holds floats or
+// integers.
 struct Field {
   Field(std::string_view name, double number) : key(name), float_value(number) {}
   Field(std::string_view name, float number) : key(name), float_value(number) {}
@@ -53,12 +54,13 @@ class [[gnu::visibility("default")]] Scalar {
 
  private:
   friend class Run;
-  Scalar(sender::Recorder* recorder, std::uint32_t shape) : recorder_(recorder), shape_(shape) {}
+  Scalar(sender::Recorder * recorder, std::uint32_t shape) : recorder_(recorder), shape_(shape) {}
   sender::Recorder* recorder_;
   std::uint32_t shape_;
 };
 
-// Metrics that are always logged together, prepared: the fastest way to log a whole step. Cheap to copy; must not outlive its Run.
+// Metrics that are always logged together, prepared: the fastest way to log a whole step. Cheap to copy; must not
+// outlive its Run.
 class [[gnu::visibility("default")]] Row {
  public:
   // values.size() must be the number of keys; another size drops the row and counts it (LOSS_REASON_INVALID).
@@ -66,7 +68,8 @@ class [[gnu::visibility("default")]] Row {
 
  private:
   friend class Run;
-  Row(sender::Recorder* recorder, std::uint32_t shape, std::uint32_t width) : recorder_(recorder), shape_(shape), width_(width) {}
+  Row(sender::Recorder * recorder, std::uint32_t shape, std::uint32_t width)
+      : recorder_(recorder), shape_(shape), width_(width) {}
   sender::Recorder* recorder_;
   std::uint32_t shape_;
   std::uint32_t width_;
@@ -84,34 +87,35 @@ struct Stats {
   std::uint64_t committed_seq = 0;   // last frame that the collector has on stable storage
   std::uint64_t frames_sent = 0;     // resends included
   std::uint64_t bytes_sent = 0;
-  std::uint64_t reconnects = 0;      // sessions begun, less one
+  std::uint64_t reconnects = 0;  // sessions begun, less one
   bool connected = false;
 };
 
 struct FinishReport {
-  bool delivered = false;          // everything is on the collector's stable storage
-  std::uint64_t frames_left = 0;   // still in the spool
+  bool delivered = false;         // everything is on the collector's stable storage
+  std::uint64_t frames_left = 0;  // still in the spool
   std::uint64_t points_dropped = 0;
-  std::string spool_folder;        // where they wait
+  std::string spool_folder;  // where they wait
 };
 
 class [[gnu::visibility("default")]] Run {
  public:
-  // Opens the spool and starts the publisher. Does not wait for the collector. Errors: a wrong option (kInvalidArgument), a spool
-  // that cannot be written (kIo, kNoSpace).
+  // Opens the spool and starts the publisher. Does not wait for the collector. Errors: a wrong option
+  // (kInvalidArgument), a spool that cannot be written (kIo, kNoSpace).
   [[nodiscard]] static Result<Run> open(Options options);
 
-  Run(Run&&) noexcept;
+  Run(Run &&) noexcept;
   Run& operator=(Run&&) noexcept;
   // finish(options.finish_deadline), silently.
   ~Run();
 
-  // Prepare handles. Take a lock and may allocate: call them before the loop. Keys: UTF-8, 1 to 512 bytes; a wrong one gives a
-  // handle that only counts (LOSS_REASON_INVALID), and says so once.
+  // Prepare handles. Take a lock and may allocate: call them before the loop. Keys: UTF-8, 1 to 512 bytes; a wrong one
+  // gives a handle that only counts (LOSS_REASON_INVALID), and says so once.
   [[nodiscard]] Scalar scalar(std::string_view key);
   [[nodiscard]] Row row(std::span<const std::string_view> keys);
 
-  // One row, by names. The first call with a new set of keys registers it (lock, allocation); later ones only look it up.
+  // One row, by names. The first call with a new set of keys registers it (lock, allocation); later ones only look it
+  // up.
   void log(std::int64_t step, std::span<const Field> fields) noexcept;
   void log(std::int64_t step, std::initializer_list<Field> fields) noexcept {
     log(step, std::span(fields.begin(), fields.size()));
@@ -127,8 +131,8 @@ class [[gnu::visibility("default")]] Run {
 
   // Waits until everything logged before the call, by any thread, is in the spool. kUnavailable at the deadline.
   [[nodiscard]] Result<void> flush(std::chrono::milliseconds deadline);
-  // Drains, ends the stream, waits for the collector's COMMIT up to the deadline, returns either way. What is left stays in the
-  // spool. Later calls to anything are cheap no-ops that count.
+  // Drains, ends the stream, waits for the collector's COMMIT up to the deadline, returns either way. What is left
+  // stays in the spool. Later calls to anything are cheap no-ops that count.
   FinishReport finish(std::optional<std::chrono::milliseconds> deadline = {}, RunStatus status = RunStatus::kFinished);
 
   [[nodiscard]] Stats stats() const;

@@ -1,7 +1,7 @@
 // One thread's memory of the sets of keys that it has logged by name: a log() call with a known set takes no lock.
 //
-// Owned by one thread. Keys are compared by their text, so a caller may build them anew at each call. Holds one entry for each set
-// that this thread logged; Names::is_full() bounds how many there are.
+// Owned by one thread. Keys are compared by their text, so a caller may build them anew at each call. Holds one entry
+// for each set that this thread logged; Names::is_full() bounds how many there are.
 #pragma once
 
 #include <cstddef>

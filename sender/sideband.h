@@ -1,4 +1,5 @@
-/* The C interface of the sender: for C, and for every language that can call C. What each call means is in sender/sender.h.
+/* The C interface of the sender: for C, and for every language that can call C. What each call means is in
+ * sender/sender.h.
  *
  *   sideband_options options = SIDEBAND_OPTIONS_INIT;
  *   options.project = "digits";
@@ -10,8 +11,8 @@
  *   sideband_finish(run, SIDEBAND_DEFAULT_DEADLINE, SIDEBAND_STATUS_FINISHED, NULL);
  *   sideband_close(run);
  *
- * Strings are UTF-8 and end with NUL; none is kept after the call. Any thread may call, but sideband_close only once all others are done
- * with the run. A NULL run or handle makes each call a no-op. Nothing throws or aborts.
+ * Strings are UTF-8 and end with NUL; none is kept after the call. Any thread may call, but sideband_close only once
+ * all others are done with the run. A NULL run or handle makes each call a no-op. Nothing throws or aborts.
  */
 #ifndef SIDEBAND_H
 #define SIDEBAND_H
@@ -54,8 +55,8 @@ typedef struct sideband_setting {
   sideband_value value;
 } sideband_setting;
 
-/* Fields and defaults as in sender/options.h; 0, NULL and -1 stand for "unset". `struct_size` tells which fields the caller knows: later
- * versions only add at the end. */
+/* Fields and defaults as in sender/options.h; 0, NULL and -1 stand for "unset". `struct_size` tells which fields the
+ * caller knows: later versions only add at the end. */
 typedef struct sideband_options {
   size_t struct_size;
   const char* project;
@@ -67,10 +68,10 @@ typedef struct sideband_options {
   const char* spool_dir;
   const sideband_setting* config;
   size_t config_count;
-  const char* const* tags; /* key, value, key, value, ... */
-  size_t tag_count;        /* of pairs */
-  int64_t rank;            /* -1: unset */
-  int64_t world_size;      /* -1: unset */
+  const char* const* tags;    /* key, value, key, value, ... */
+  size_t tag_count;           /* of pairs */
+  int64_t rank;               /* -1: unset */
+  int64_t world_size;         /* -1: unset */
   const int64_t* resume_step; /* NULL: none */
   uint64_t spool_quota_bytes;
   uint64_t spool_segment_bytes;

@@ -50,7 +50,9 @@ std::size_t valid_prefix(std::string_view text) {
 
 }  // namespace
 
-bool is_valid_utf8(std::string_view text) { return valid_prefix(text) == text.size(); }
+bool is_valid_utf8(std::string_view text) {
+  return valid_prefix(text) == text.size();
+}
 
 void append_utf8(std::string& out, std::string_view text) {
   for (;;) {

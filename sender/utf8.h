@@ -1,5 +1,5 @@
-// All text that leaves the process is valid UTF-8: protobuf's `string` demands it, and other languages refuse anything else.
-// Pure functions, any thread.
+// All text that leaves the process is valid UTF-8: protobuf's `string` demands it, and other languages refuse anything
+// else. Pure functions, any thread.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,8 @@ void add_value(protozero::pbf_builder<ValueField>& out, const Value& value) {
           out.add_string(ValueField::kTextValue, to_utf8(cut_utf8(held, kMaxValueBytes)));
         } else {
           const bool whole = held.text.size() <= kMaxValueBytes;
-          out.add_string(whole ? ValueField::kJsonValue : ValueField::kTextValue, to_utf8(cut_utf8(held.text, kMaxValueBytes)));
+          out.add_string(whole ? ValueField::kJsonValue : ValueField::kTextValue,
+                         to_utf8(cut_utf8(held.text, kMaxValueBytes)));
         }
       },
       value);

@@ -1,4 +1,5 @@
-// Small messages that stand inside of CONFIG and of LOG alike. Text is repaired to UTF-8 and bounded, so that each fits in a frame.
+// Small messages that stand inside of CONFIG and of LOG alike. Text is repaired to UTF-8 and bounded, so that each fits
+// in a frame.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ inline constexpr std::size_t kMaxNestingBytes = 5;
 
 // Longer paths and keys are cut; forces: an entry must fit in a frame beside others.
 inline constexpr std::size_t kMaxPathBytes = 4'096;
-// Longer text is cut. Longer JSON is cut too and becomes text, because it is no JSON any more. Three times this, when each byte
-// is replaced by U+FFFD, still fits in a frame.
+// Longer text is cut. Longer JSON is cut too and becomes text, because it is no JSON any more. Three times this, when
+// each byte is replaced by U+FFFD, still fits in a frame.
 inline constexpr std::size_t kMaxValueBytes = 65'536;
 
 // Messages ConfigEntry, SummaryUpdate (the same two fields) and Tag.

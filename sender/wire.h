@@ -1,4 +1,5 @@
-// Protobuf's wire format, written at a pointer into memory that is large enough: for the payloads whose size is known beforehand.
+// Protobuf's wire format, written at a pointer into memory that is large enough: for the payloads whose size is known
+// beforehand.
 #pragma once
 
 #include <bit>
@@ -19,7 +20,9 @@ namespace sideband::sender {
 [[nodiscard]] constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
-[[nodiscard]] constexpr std::size_t sint_bytes(std::int64_t value) { return varint_bytes(zigzag(value)); }
+[[nodiscard]] constexpr std::size_t sint_bytes(std::int64_t value) {
+  return varint_bytes(zigzag(value));
+}
 
 // Does not own its memory and does not check its end: the caller has counted.
 class WireWriter {

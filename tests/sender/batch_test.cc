@@ -95,7 +95,9 @@ TEST_F(TableBatchTest, TimesAreDeltas) {
 
 TEST_F(TableBatchTest, FloatsStayFloats) {
   start(1);
-  for (const double value : {0.0, -0.0, 0.5, double{std::numeric_limits<float>::denorm_min()}, double{std::numeric_limits<float>::max()}, HUGE_VAL, -HUGE_VAL}) add(1, {value});
+  for (const double value : {0.0, -0.0, 0.5, double{std::numeric_limits<float>::denorm_min()},
+                             double{std::numeric_limits<float>::max()}, HUGE_VAL, -HUGE_VAL})
+    add(1, {value});
   EXPECT_EQ(encode().columns(0).float_values_size(), 7);
 }
 
@@ -193,7 +195,8 @@ TEST_F(TableBatchTest, RandomTablesComeBackBitForBit) {
         const std::uint64_t word = random();
         words[i] = table_.kinds[i] == ValueKind::kInt || !is_float[i]
                        ? word >> (random() % 64)
-                       : std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(static_cast<std::int64_t>(word)) * 1e-9F));
+                       : std::bit_cast<std::uint64_t>(
+                             static_cast<double>(static_cast<float>(static_cast<std::int64_t>(word)) * 1e-9F));
       }
       ASSERT_TRUE(add_words(static_cast<std::int64_t>(random()), static_cast<std::int64_t>(random() % 1'000), words));
     }
@@ -202,8 +205,9 @@ TEST_F(TableBatchTest, RandomTablesComeBackBitForBit) {
       const auto& column = rows.columns(static_cast<int>(i));
       for (int row = 0; row < 50; ++row) {
         const std::uint64_t found = column.int_values_size() != 0 ? static_cast<std::uint64_t>(column.int_values(row))
-            : column.float_values_size() != 0 ? std::bit_cast<std::uint64_t>(static_cast<double>(column.float_values(row)))
-                                              : std::bit_cast<std::uint64_t>(column.double_values(row));
+                                    : column.float_values_size() != 0
+                                        ? std::bit_cast<std::uint64_t>(static_cast<double>(column.float_values(row)))
+                                        : std::bit_cast<std::uint64_t>(column.double_values(row));
         ASSERT_EQ(found, rows_[static_cast<std::size_t>(row)][i]);
       }
     }

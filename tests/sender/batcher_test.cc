@@ -24,7 +24,9 @@ class BatcherTest : public testing::Test {
   void log(std::uint32_t row_shape, std::int64_t step, std::vector<double> values) {
     recorder_->log_row(row_shape, step, values.data(), values.size());
   }
-  void log_text(std::string_view text) { recorder_->log_item({.kind = RecordKind::kText, .key = {}, .content = text, .step = {}}); }
+  void log_text(std::string_view text) {
+    recorder_->log_item({.kind = RecordKind::kText, .key = {}, .content = text, .step = {}});
+  }
 
   std::string take() {
     const std::string payload(batcher_.next_payload(kStream, ++seq_, 1).bytes);
@@ -55,7 +57,9 @@ class SmallRingTest : public BatcherTest {
   SmallRingTest() : BatcherTest({.ring_bytes = 65'536}) {}
 };
 
-TEST_F(BatcherTest, NothingLoggedGivesNoPayload) { EXPECT_EQ(take(), ""); }
+TEST_F(BatcherTest, NothingLoggedGivesNoPayload) {
+  EXPECT_EQ(take(), "");
+}
 
 TEST_F(BatcherTest, APointComesBack) {
   log(shape({"loss"}), 7, {0.25});
@@ -66,7 +70,8 @@ TEST_F(BatcherTest, APointComesBack) {
 TEST_F(BatcherTest, DefinitionsComeInAPayloadBeforeThePoints) {
   log(shape({"loss"}), 7, {0.25});
   ASSERT_TRUE(read_one());
-  EXPECT_TRUE(reader_.logs[0].keys_size() == 1 && reader_.logs[0].tables_size() == 1 && reader_.logs[0].rows_size() == 0);
+  EXPECT_TRUE(reader_.logs[0].keys_size() == 1 && reader_.logs[0].tables_size() == 1 &&
+              reader_.logs[0].rows_size() == 0);
 }
 
 TEST_F(BatcherTest, IdentityStandsInFront) {
@@ -176,8 +181,8 @@ TEST_F(BatcherTest, IntegersStayIntegers) {
   const std::vector<Field> fields = {{"loss", 0.5}, {"tokens", std::numeric_limits<std::int64_t>::min()}};
   recorder_->log_fields(1, fields);
   drain();
-  EXPECT_EQ(reader_.points,
-            (std::vector{float_point("loss", 1, 0.5), int_point("tokens", 1, std::numeric_limits<std::int64_t>::min())}));
+  EXPECT_EQ(reader_.points, (std::vector{float_point("loss", 1, 0.5),
+                                         int_point("tokens", 1, std::numeric_limits<std::int64_t>::min())}));
 }
 
 TEST_F(BatcherTest, InvalidKeyLosesOnlyItsOwnPoint) {
@@ -250,9 +255,11 @@ TEST_F(BatcherTest, LineCarriesLevelAndStep) {
 }
 
 TEST_F(BatcherTest, SettingTagAndSummaryComeBack) {
-  recorder_->log_item({.kind = RecordKind::kConfig, .key = "lr", .content = "x", .value_tag = ValueTag::kText, .step = {}});
+  recorder_->log_item(
+      {.kind = RecordKind::kConfig, .key = "lr", .content = "x", .value_tag = ValueTag::kText, .step = {}});
   recorder_->log_item({.kind = RecordKind::kTag, .key = "arch", .content = "resnet", .step = {}});
-  recorder_->log_item({.kind = RecordKind::kSummary, .key = "best", .content = "[1]", .value_tag = ValueTag::kJson, .step = {}});
+  recorder_->log_item(
+      {.kind = RecordKind::kSummary, .key = "best", .content = "[1]", .value_tag = ValueTag::kJson, .step = {}});
   drain();
   const v1::Log& log = reader_.logs.back();
   EXPECT_TRUE(log.config_updates(0).value().text_value() == "x" && log.run_updates(0).set_tags(0).value() == "resnet" &&
@@ -260,7 +267,8 @@ TEST_F(BatcherTest, SettingTagAndSummaryComeBack) {
 }
 
 TEST_F(BatcherTest, ItemOverTheLimitIsCounted) {
-  recorder_->log_item({.kind = RecordKind::kConfig, .key = "k", .content = std::string(kMaxItemBytes, 'x'), .step = {}});
+  recorder_->log_item(
+      {.kind = RecordKind::kConfig, .key = "k", .content = std::string(kMaxItemBytes, 'x'), .step = {}});
   EXPECT_EQ(batcher_.drops(), (std::vector{std::pair{LossReason::kTooLarge, std::uint64_t{1}}}));
 }
 
@@ -285,7 +293,8 @@ TEST_F(BatcherTest, TimesLieBetweenTheReadingsAroundTheCall) {
   log(shape({"loss"}), 5, {1});
   const std::int64_t after = read_clocks(TickCounter::monotonic()).monotonic_ns / 1'000;
   drain();
-  EXPECT_TRUE(reader_.times_us.at(0) >= before - 5 && reader_.times_us.at(0) <= after + 5) << reader_.times_us.at(0) - before;
+  EXPECT_TRUE(reader_.times_us.at(0) >= before - 5 && reader_.times_us.at(0) <= after + 5)
+      << reader_.times_us.at(0) - before;
 }
 
 TEST_F(BatcherTest, RingMarkNamesTheEndOfWhatWasRead) {
@@ -368,7 +377,8 @@ TEST_F(SmallRingTest, RecordsCrossTheEndOfTheRing) {
 TEST_F(SmallRingTest, RowOverHalfOfTheRingIsCountedAsTooLarge) {
   std::vector<std::string> names;
   for (int i = 0; i < 4'096; ++i) names.push_back("k" + std::to_string(i));
-  log(recorder_->register_row(std::vector<std::string_view>(names.begin(), names.end())), 1, std::vector<double>(4'096, 1.0));
+  log(recorder_->register_row(std::vector<std::string_view>(names.begin(), names.end())), 1,
+      std::vector<double>(4'096, 1.0));
   EXPECT_EQ(batcher_.drops(), (std::vector{std::pair{LossReason::kTooLarge, std::uint64_t{4'096}}}));
 }
 

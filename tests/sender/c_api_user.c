@@ -4,8 +4,8 @@
 
 #include "sender/sideband.h"
 
-#define EXPECT(condition) \
-  do {                    \
+#define EXPECT(condition)              \
+  do {                                 \
     if (!(condition)) return __LINE__; \
   } while (0)
 

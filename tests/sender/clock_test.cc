@@ -11,7 +11,8 @@ constexpr std::uint64_t kTicksPerSecond = 3'000'000'000;
 // A counter at 3 GHz from 1,000,000 on, a monotonic clock from 50 s on, a wall clock from 1,000 s on.
 ClockReading reading_at(double seconds, std::int64_t wall_error_ns = 0) {
   const auto ns = static_cast<std::int64_t>(seconds * 1e9);
-  return {1'000'000 + static_cast<std::uint64_t>(seconds * 3e9), 50 * kSecond + ns, 1'000 * kSecond + ns + wall_error_ns};
+  return {1'000'000 + static_cast<std::uint64_t>(seconds * 3e9), 50 * kSecond + ns,
+          1'000 * kSecond + ns + wall_error_ns};
 }
 
 TEST(ClockMap, TicksOfAReadingAreItsTime) {

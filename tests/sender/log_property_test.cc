@@ -1,4 +1,5 @@
-// The promise of the logging side: every point that was not counted as dropped comes back, bit for bit, in each thread's order.
+// The promise of the logging side: every point that was not counted as dropped comes back, bit for bit, in each
+// thread's order.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -19,7 +20,8 @@ namespace {
 class RandomLogger {
  public:
   RandomLogger(Recorder& recorder, unsigned number) : recorder_(recorder), random_(number + 1) {
-    for (int i = 0; i < 60; ++i) keys_.push_back(std::to_string(number) + "/" + std::string(random_() % 30, 'k') + std::to_string(i));
+    for (int i = 0; i < 60; ++i)
+      keys_.push_back(std::to_string(number) + "/" + std::string(random_() % 30, 'k') + std::to_string(i));
   }
 
   void log_rows(int count) {
@@ -42,9 +44,12 @@ class RandomLogger {
  private:
   Field make_field(std::string_view key) {
     switch (random_() % 4) {
-      case 0: return {key, static_cast<std::int64_t>(random_())};
-      case 1: return {key, std::bit_cast<double>(random_())};  // any bits: NaNs of all kinds, infinities, denormals
-      default: return {key, static_cast<float>(random_() % 1'000) * 0.001F};
+      case 0:
+        return {key, static_cast<std::int64_t>(random_())};
+      case 1:
+        return {key, std::bit_cast<double>(random_())};  // any bits: NaNs of all kinds, infinities, denormals
+      default:
+        return {key, static_cast<float>(random_() % 1'000) * 0.001F};
     }
   }
 
@@ -53,14 +58,16 @@ class RandomLogger {
   std::vector<std::string> keys_;
 };
 
-// The order within one key of one thread: tables are written one after another, so rows of different tables of a frame are not interleaved.
+// The order within one key of one thread: tables are written one after another, so rows of different tables of a frame
+// are not interleaved.
 std::map<std::string, std::vector<Point>> by_key(const std::vector<Point>& points) {
   std::map<std::string, std::vector<Point>> sorted;
   for (const Point& point : points) sorted[point.key + (point.is_int ? " int" : " float")].push_back(point);
   return sorted;
 }
 
-// Rows of one set of keys form a table; the same key in two tables of one frame has no order but that of its rows' steps and times.
+// Rows of one set of keys form a table; the same key in two tables of one frame has no order but that of its rows'
+// steps and times.
 std::vector<std::pair<std::int64_t, std::uint64_t>> sorted_values(std::vector<Point> points) {
   std::vector<std::pair<std::int64_t, std::uint64_t>> values;
   for (const Point& point : points) values.emplace_back(point.step, point.bits);
@@ -71,7 +78,9 @@ std::vector<std::pair<std::int64_t, std::uint64_t>> sorted_values(std::vector<Po
 TEST(LogProperty, EveryPointOfEveryThreadComesBackBitForBit) {
   constexpr int kThreads = 4;
   const auto recorder =
-      Recorder::open({.ring_bytes = 262'144, .queue_policy = QueuePolicy::kWait, .queue_wait = std::chrono::seconds(100)}).value();
+      Recorder::open(
+          {.ring_bytes = 262'144, .queue_policy = QueuePolicy::kWait, .queue_wait = std::chrono::seconds(100)})
+          .value();
   std::vector<std::unique_ptr<RandomLogger>> loggers;
   for (unsigned i = 0; i < kThreads; ++i) loggers.push_back(std::make_unique<RandomLogger>(*recorder, i));
 
@@ -121,7 +130,9 @@ TEST(LogProperty, EveryPointOfEveryThreadComesBackBitForBit) {
 TEST(LogProperty, RowsOfOneTableKeepTheOrderOfTheirThread) {
   constexpr int kThreads = 4, kRows = 30'000;
   const auto recorder =
-      Recorder::open({.ring_bytes = 65'536, .queue_policy = QueuePolicy::kWait, .queue_wait = std::chrono::seconds(100)}).value();
+      Recorder::open(
+          {.ring_bytes = 65'536, .queue_policy = QueuePolicy::kWait, .queue_wait = std::chrono::seconds(100)})
+          .value();
   std::atomic<int> running{kThreads};
   std::vector<std::jthread> threads;
   for (int i = 0; i < kThreads; ++i) {

@@ -1,4 +1,5 @@
-// Reads LOG payloads with libprotobuf, as a collector would: the sender's encoder is checked against someone else's decoder.
+// Reads LOG payloads with libprotobuf, as a collector would: the sender's encoder is checked against someone else's
+// decoder.
 #pragma once
 
 #include <bit>
@@ -33,7 +34,8 @@ inline Point int_point(std::string key, std::int64_t step, std::int64_t value) {
   return {std::move(key), step, static_cast<std::uint64_t>(value), true};
 }
 
-// Keeps the definitions of all payloads so far. `logs`, `points` and `times_us` (one for each point) grow with each payload.
+// Keeps the definitions of all payloads so far. `logs`, `points` and `times_us` (one for each point) grow with each
+// payload.
 class LogReader {
  public:
   void read(std::string_view payload) {
@@ -81,7 +83,8 @@ class LogReader {
       }
       for (int column = 0; column < rows.columns_size(); ++column) {
         const bool is_int = table.kinds_size() != 0 && table.kinds(column) == v1::VALUE_KIND_INT;
-        points.push_back({keys.at(table.key_ids(column)), step, bits_of(rows.columns(column), row, count, is_int), is_int});
+        points.push_back(
+            {keys.at(table.key_ids(column)), step, bits_of(rows.columns(column), row, count, is_int), is_int});
         times_us.push_back(time_us);
       }
     }
@@ -90,7 +93,8 @@ class LogReader {
   static std::uint64_t bits_of(const v1::Column& column, int row, int count, bool is_int) {
     EXPECT_EQ(column.float_values_size() + column.double_values_size() + column.int_values_size(), count);
     if (is_int) return static_cast<std::uint64_t>(column.int_values(row));
-    if (column.float_values_size() != 0) return std::bit_cast<std::uint64_t>(static_cast<double>(column.float_values(row)));
+    if (column.float_values_size() != 0)
+      return std::bit_cast<std::uint64_t>(static_cast<double>(column.float_values(row)));
     return std::bit_cast<std::uint64_t>(column.double_values(row));
   }
 };

@@ -11,8 +11,12 @@ namespace {
 
 class NamesTest : public testing::Test {
  protected:
-  std::uint32_t add(std::vector<std::string_view> keys) { return add(keys, std::vector<ValueKind>(keys.size(), ValueKind::kFloat)); }
-  std::uint32_t add(const std::vector<std::string_view>& keys, const std::vector<ValueKind>& kinds) { return names_.shape(keys, kinds); }
+  std::uint32_t add(std::vector<std::string_view> keys) {
+    return add(keys, std::vector<ValueKind>(keys.size(), ValueKind::kFloat));
+  }
+  std::uint32_t add(const std::vector<std::string_view>& keys, const std::vector<ValueKind>& kinds) {
+    return names_.shape(keys, kinds);
+  }
   const Shape& shape(std::uint32_t id) { return *names_.shapes_since(id).at(0); }
   void fill_tables() {
     std::vector<std::string> keys;
@@ -23,10 +27,18 @@ class NamesTest : public testing::Test {
   Names names_;
 };
 
-TEST_F(NamesTest, SameKeysAreOneShape) { EXPECT_EQ(add({"a", "b"}), add({"a", "b"})); }
-TEST_F(NamesTest, OrderMakesAnotherShape) { EXPECT_NE(add({"a", "b"}), add({"b", "a"})); }
-TEST_F(NamesTest, KindMakesAnotherShape) { EXPECT_NE(add({"a"}, {ValueKind::kFloat}), add({"a"}, {ValueKind::kInt})); }
-TEST_F(NamesTest, BordersBetweenKeysCount) { EXPECT_NE(add({"ab", "c"}), add({"a", "bc"})); }
+TEST_F(NamesTest, SameKeysAreOneShape) {
+  EXPECT_EQ(add({"a", "b"}), add({"a", "b"}));
+}
+TEST_F(NamesTest, OrderMakesAnotherShape) {
+  EXPECT_NE(add({"a", "b"}), add({"b", "a"}));
+}
+TEST_F(NamesTest, KindMakesAnotherShape) {
+  EXPECT_NE(add({"a"}, {ValueKind::kFloat}), add({"a"}, {ValueKind::kInt}));
+}
+TEST_F(NamesTest, BordersBetweenKeysCount) {
+  EXPECT_NE(add({"ab", "c"}), add({"a", "bc"}));
+}
 
 TEST_F(NamesTest, KeysAreSharedByShapes) {
   add({"a", "b"});
@@ -38,13 +50,22 @@ TEST_F(NamesTest, DefinitionsSinceBringOnlyTheNew) {
   add({"a"});
   add({"b"});
   const Definitions definitions = names_.definitions_since(1, 1);
-  EXPECT_TRUE(definitions.keys.size() == 1 && definitions.keys[0] == "b" && definitions.tables.at(0)->key_ids.at(0) == 1);
+  EXPECT_TRUE(definitions.keys.size() == 1 && definitions.keys[0] == "b" &&
+              definitions.tables.at(0)->key_ids.at(0) == 1);
 }
 
-TEST_F(NamesTest, LongestKeyIsValid) { EXPECT_TRUE(is_valid_key(std::string(512, 'k'))); }
-TEST_F(NamesTest, LongerKeyIsInvalid) { EXPECT_FALSE(is_valid_key(std::string(513, 'k'))); }
-TEST_F(NamesTest, EmptyKeyIsInvalid) { EXPECT_FALSE(is_valid_key("")); }
-TEST_F(NamesTest, KeyThatIsNotUtf8IsInvalid) { EXPECT_FALSE(is_valid_key("\xC3")); }
+TEST_F(NamesTest, LongestKeyIsValid) {
+  EXPECT_TRUE(is_valid_key(std::string(512, 'k')));
+}
+TEST_F(NamesTest, LongerKeyIsInvalid) {
+  EXPECT_FALSE(is_valid_key(std::string(513, 'k')));
+}
+TEST_F(NamesTest, EmptyKeyIsInvalid) {
+  EXPECT_FALSE(is_valid_key(""));
+}
+TEST_F(NamesTest, KeyThatIsNotUtf8IsInvalid) {
+  EXPECT_FALSE(is_valid_key("\xC3"));
+}
 
 TEST_F(NamesTest, InvalidKeySplitsTheShapeAroundIt) {
   const Shape& split = shape(add({"a", "", "b", "c"}));
@@ -52,7 +73,9 @@ TEST_F(NamesTest, InvalidKeySplitsTheShapeAroundIt) {
   EXPECT_TRUE(split.invalid == 1 && split.parts[1].first == 2 && split.parts[1].width == 2);
 }
 
-TEST_F(NamesTest, RepeatedKeyIsInvalid) { EXPECT_EQ(shape(add({"a", "b", "a"})).invalid, 1U); }
+TEST_F(NamesTest, RepeatedKeyIsInvalid) {
+  EXPECT_EQ(shape(add({"a", "b", "a"})).invalid, 1U);
+}
 
 TEST_F(NamesTest, WideRowIsSeveralShapesInARow) {
   std::vector<std::string> keys;

@@ -176,34 +176,37 @@ TEST_F(RecorderTest, LoggingInAForkedChildOnlyCounts) {
   open();
   log(1);
   EXPECT_EQ(exit_code_of_child([this] {
-    log(2);
-    recorder_->log_item({.kind = RecordKind::kText, .key = {}, .content = "x", .step = {}});
-    recorder_->log_fields(1, std::vector<Field>{{"a", 1.0}});
-    return dropped(LossReason::kQueueFull) == 3;
-  }), 0);
+              log(2);
+              recorder_->log_item({.kind = RecordKind::kText, .key = {}, .content = "x", .step = {}});
+              recorder_->log_fields(1, std::vector<Field>{{"a", 1.0}});
+              return dropped(LossReason::kQueueFull) == 3;
+            }),
+            0);
 }
 
 TEST_F(RecorderTest, ForkedChildMayDestroyItsCopy) {
   open();
   log(1);
   EXPECT_EQ(exit_code_of_child([this] {
-    batcher_.reset();
-    recorder_.reset();
-    return true;
-  }), 0);
+              batcher_.reset();
+              recorder_.reset();
+              return true;
+            }),
+            0);
 }
 
 TEST_F(RecorderTest, ForkedChildMayOpenItsOwn) {
   open();
   log(1);
   EXPECT_EQ(exit_code_of_child([this] {
-    static_cast<void>(recorder_.release());
-    static_cast<void>(batcher_.release());
-    open();
-    log(5);
-    drain();
-    return reader_.points.size() == 1;
-  }), 0);
+              static_cast<void>(recorder_.release());
+              static_cast<void>(batcher_.release());
+              open();
+              log(5);
+              drain();
+              return reader_.points.size() == 1;
+            }),
+            0);
 }
 
 TEST_F(RecorderTest, ParentGoesOnAfterAFork) {

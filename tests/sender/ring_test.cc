@@ -127,7 +127,8 @@ TEST_F(RingTest, ANewProducerGoesOnWhereTheOldOneStopped) {
 
 TEST_F(RingTest, HeaderNamesTheRing) {
   const RingHeader& header = consumer_->header();
-  EXPECT_TRUE(header.magic == kRingMagic && header.version == kRingVersion && header.ring_id == 3 && header.capacity == kCapacity);
+  EXPECT_TRUE(header.magic == kRingMagic && header.version == kRingVersion && header.ring_id == 3 &&
+              header.capacity == kCapacity);
 }
 
 TEST_F(RingTest, TwoThreadsSeeTheSameRecords) {

@@ -24,7 +24,10 @@ class RunTest : public testing::Test {
  protected:
   // Nobody listens at port 1, so waiting for a delivery is of no use.
   Options options() {
-    return {.project = "digits", .run_id = "run-1", .collector = "tcp://127.0.0.1:1", .spool_dir = folder_.path(),
+    return {.project = "digits",
+            .run_id = "run-1",
+            .collector = "tcp://127.0.0.1:1",
+            .spool_dir = folder_.path(),
             .finish_deadline = std::chrono::milliseconds(0)};
   }
   sideband::Run open() { return sideband::Run::open(options()).value(); }
@@ -132,7 +135,7 @@ TEST_F(RunTest, HandlesWorkAfterTheRunMoved) {
 TEST_F(RunTest, MovedFromRunIsSafe) {
   sideband::Run run = open();
   sideband::Run moved = std::move(run);
-  run.scalar("a").log(1, 1);                                          // NOLINT(bugprone-use-after-move)
+  run.scalar("a").log(1, 1);  // NOLINT(bugprone-use-after-move)
   run.row(std::vector<std::string_view>{"a"}).log(1, std::vector{1.0});
   run.log(1, {{"a", 1.0}});
   run.text("x");
@@ -166,15 +169,16 @@ TEST_F(RunTest, ForkedChildMayDoEverythingWithoutEffect) {
   Scalar loss = run.scalar("loss");
   loss.log(1, 1);
   EXPECT_EQ(exit_code_of_child([&] {
-    loss.log(2, 2);
-    run.scalar("other").log(2, 2);
-    run.log(2, {{"a", 1.0}});
-    run.text("x");
-    const bool is_empty = run.stats().points_logged == 0 && !run.flush(kLong);
-    run.finish();
-    const sideband::Run gone = std::move(run);
-    return is_empty;
-  }), 0);
+              loss.log(2, 2);
+              run.scalar("other").log(2, 2);
+              run.log(2, {{"a", 1.0}});
+              run.text("x");
+              const bool is_empty = run.stats().points_logged == 0 && !run.flush(kLong);
+              run.finish();
+              const sideband::Run gone = std::move(run);
+              return is_empty;
+            }),
+            0);
   ASSERT_TRUE(run.flush(kLong));
   EXPECT_EQ(spooled().size(), 1U);
 }

@@ -1,0 +1,101 @@
+// The cold side of the Recorder: opening, registering, counting. What log() runs through is in recorder.cc.
+#include <bit>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "sender/fork_guard.h"
+#include "sender/recorder.h"
+#include "sender/ring.h"
+#include "sender/utf8.h"
+
+namespace sideband::sender {
+namespace {
+
+constexpr std::size_t kMinRingBytes = 64U << 10;
+constexpr std::size_t kMaxRingBytes = 1U << 30;
+
+std::atomic<std::uint64_t> next_recorder_id{1};
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::open(const Options& options) {
+  if (!std::has_single_bit(options.ring_bytes) || options.ring_bytes < kMinRingBytes ||
+      options.ring_bytes > kMaxRingBytes) {
+    return fail(ErrorCode::kInvalidArgument,
+                "open run: expected ring_bytes to be a power of two from 65536 to 1073741824, found " +
+                    std::to_string(options.ring_bytes));
+  }
+  if (options.queue_wait.count() < 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "open run: expected queue_wait of 0 ms or more, found " + std::to_string(options.queue_wait.count()));
+  }
+  watch_forks(&Recorder::forget_thread);
+  return std::unique_ptr<Recorder>(new Recorder(options));
+}
+
+Recorder::Recorder(const Options& options)
+    : id_(next_recorder_id.fetch_add(1, std::memory_order_relaxed)),
+      generation_(fork_generation()),
+      counter_(TickCounter::detect()),
+      policy_(options.queue_policy),
+      queue_wait_(options.queue_wait),
+      opened_(read_clocks(counter_)),
+      rings_(std::make_shared<RingPool>(options.ring_bytes)) {}
+
+Recorder::~Recorder() {
+  if (!is_forked()) rings_->close();
+}
+
+bool Recorder::is_forked() const noexcept {
+  return generation_ != fork_generation();
+}
+
+void Recorder::set_wake(void (*callback)(void*) noexcept, void* context) noexcept {
+  wake_context_ = context;
+  wake_ = callback;
+}
+
+std::uint32_t Recorder::register_row(std::span<const std::string_view> keys) noexcept {
+  if (is_forked()) return kNoShape;
+  attach_thread();
+  try {
+    for (const std::string_view key : keys) {
+      if (is_valid_key(key)) continue;
+      std::fprintf(stderr, "sideband: a metric's key must be UTF-8 of 1 to 512 bytes; its points are dropped: \"%s\"\n",
+                   to_utf8(cut_utf8(key, 64)).c_str());
+      break;
+    }
+    return names_.shape(keys, std::vector<ValueKind>(keys.size(), ValueKind::kFloat));
+  } catch (const std::bad_alloc&) {
+    return kNoShape;
+  }
+}
+
+void Recorder::count_drop(LossReason reason, std::uint64_t points) noexcept {
+  drops_[static_cast<std::size_t>(reason)].fetch_add(points, std::memory_order_relaxed);
+}
+
+std::uint64_t Recorder::points_logged() const {
+  std::uint64_t points = 0;
+  if (is_forked()) return points;
+  for (std::byte* ring : rings_->rings_since(0))
+    points += RingConsumer(ring).header().points_logged.load(std::memory_order_relaxed);
+  return points;
+}
+
+DropTotals Recorder::drops() const {
+  DropTotals totals{};
+  for (std::size_t i = 0; i < kLossReasons; ++i) totals[i] = drops_[i].load(std::memory_order_relaxed);
+  if (is_forked()) return totals;
+  for (std::byte* ring : rings_->rings_since(0)) {
+    const RingConsumer consumer(ring);
+    const RingHeader& header = consumer.header();
+    totals[static_cast<std::size_t>(LossReason::kQueueFull)] += header.dropped_full.load(std::memory_order_relaxed);
+    totals[static_cast<std::size_t>(LossReason::kInvalid)] += header.dropped_invalid.load(std::memory_order_relaxed);
+    totals[static_cast<std::size_t>(LossReason::kTooLarge)] += header.dropped_too_large.load(std::memory_order_relaxed);
+  }
+  return totals;
+}
+
+}  // namespace sideband::sender
