@@ -19,6 +19,7 @@ class Point:
     key: str
     step: int
     time_wall_us: int
+    time_monotonic_us: int
     value: Value
 
 
@@ -99,8 +100,8 @@ class PointReader:
         columns = [values_of(column, kind, rows.row_count) for column, kind in zip(rows.columns, kinds, strict=True)]
         rank = names.config.rank if names.config else 0
         for key_id, values in zip(table.key_ids, columns):
-            for step, wall, value in zip(steps, walls, values):
-                self.points.append(Point(log.stream_id, rank, names.keys[key_id], step, wall, value))
+            for step, wall, time, value in zip(steps, walls, times, values):
+                self.points.append(Point(log.stream_id, rank, names.keys[key_id], step, wall, time, value))
 
 
 def unpack(log) -> None:
