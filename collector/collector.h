@@ -45,7 +45,7 @@ struct CollectorOptions {
   std::uint64_t commit_bytes = 1 << 20;
   // More dirty runs than this: one sync of the file system instead of one sync a file. docs/benchmarks.md, "Group
   // commit".
-  std::size_t max_single_syncs = 16;
+  std::size_t max_single_syncs = 8;
 
   // A run's file is sealed at this size. Smaller files are quicker to scan after a crash; each costs two syncs.
   std::uint64_t segment_bytes = 128 << 20;

@@ -27,7 +27,7 @@ struct StoreOptions {
   std::uint64_t segment_bytes = 128 << 20;
   std::int64_t commit_window_ms = 50;
   std::uint64_t commit_bytes = 1 << 20;
-  std::size_t max_single_syncs = 16;
+  std::size_t max_single_syncs = 8;
   std::int64_t idle_seal_ms = 3'600'000;    // a run without senders and frames for so long is sealed and closed
   std::uint64_t min_free_bytes = 16 << 20;  // less than this after a failed write: the disk counts as full
   std::uint32_t full_retry_after_ms = 5'000;
