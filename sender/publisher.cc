@@ -1,5 +1,6 @@
 #include "sender/publisher.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -28,6 +29,7 @@ using std::chrono::steady_clock;
 // Beyond the deadline of finish(): to empty the rings, and for a publisher that is held up by its disk.
 constexpr std::int64_t kDrainGraceNs = 500 * kNsPerMs;
 constexpr milliseconds kFinishGrace{900};
+constexpr std::chrono::nanoseconds kAskedWait = milliseconds(1);  // between looks at the rings while a flush() waits
 
 struct FinishRequest {
   std::int64_t deadline_ns = 0;
@@ -171,7 +173,7 @@ void Publisher::Impl::serve(const std::stop_token& stop) {
     const auto quiet = loop->turn(read_clocks(), urgent);
     answer_requests();
     publish_stats();
-    if (!take_requests()) loop->wait(quiet, wake_fd.get());
+    loop->wait(take_requests() ? std::min(quiet, kAskedWait) : quiet, wake_fd.get());
     // A wake says that a ring is half full, or that somebody asks for something.
     const bool woken = drain_wakes();
     urgent = take_requests() || woken;

@@ -121,6 +121,13 @@ void Session::on_source(std::uint64_t oldest_seq, std::uint64_t head_seq) {
   head_seq_ = head_seq;
 }
 
+void Session::on_end(const Anchor& now, std::uint64_t final_seq) {
+  final_seq_ = final_seq;
+  if (state_ != SessionState::kConnecting || control_ready_) return;
+  actions_.emplace_back(OpenControl{});
+  next_syn_ns_ = now.monotonic_ns;
+}
+
 void Session::set_control_ready(const Anchor& now, bool ready) {
   const bool lost = control_ready_ && !ready && in_session();
   control_ready_ = ready;

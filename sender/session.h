@@ -14,10 +14,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "sender/frame_source.h"
+#include "sender/session_actions.h"
 #include "sender/session_liveness.h"
 
 namespace sideband::sender {
@@ -25,39 +25,6 @@ namespace sideband::sender {
 enum class SessionState { kConnecting, kLinking, kConfiguring, kStreaming, kDraining, kSpoolOnly, kClosed };
 
 [[nodiscard]] std::string_view state_name(SessionState state);
-
-// Close whatever is open and connect a fresh DEALER.
-struct OpenControl {};
-// Connect a fresh XPUB.
-struct OpenData {
-  std::string endpoint;
-};
-struct CloseSockets {};
-// One whole frame over DEALER.
-struct SendControl {
-  std::string frame;
-};
-// The CONFIG frame that this seq leans on, over DEALER.
-struct SendKeyframe {
-  std::uint64_t seq = 0;
-};
-// Everything up to seq is durable at the collector.
-struct Committed {
-  std::uint64_t seq = 0;
-};
-// Something for people; of each kind, one line is enough.
-struct Notice {
-  enum class Kind { kNoAnswer, kRefused, kStreamLost, kBadCommit, kBadMessage, kPeerError, kFrameLost };
-  Kind kind = Kind::kNoAnswer;
-  std::string text;
-};
-using Action = std::variant<OpenControl, OpenData, CloseSockets, SendControl, SendKeyframe, Committed, Notice>;
-
-// What to send next: the frame `seq`, or SKIP(seq .. skip_to, TRIMMED) when skip_to is not 0.
-struct DataTurn {
-  std::uint64_t seq = 0;
-  std::uint64_t skip_to = 0;
-};
 
 class Session {
  public:
@@ -81,8 +48,8 @@ class Session {
   void on_data_failed(const Anchor& now, const std::string& reason);
   // What the source holds. Nothing is sent before head_seq is at least 1.
   void on_source(std::uint64_t oldest_seq, std::uint64_t head_seq);
-  // END is in the spool: drain, then FIN.
-  void on_end(std::uint64_t final_seq) { final_seq_ = final_seq; }
+  // END is in the spool: drain, then FIN. Without a link, a fresh socket tries at once instead of at its next turn.
+  void on_end(const Anchor& now, std::uint64_t final_seq);
   [[nodiscard]] bool is_draining() const { return final_seq_.has_value(); }
   // The owner stops for now: BYE(LEAVING) if there is a session, then CLOSED.
   void leave();

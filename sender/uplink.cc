@@ -53,8 +53,6 @@ Uplink::Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& so
   session_.start(read_clocks());
 }
 
-Uplink::~Uplink() = default;
-
 bool Uplink::pump(const Anchor& now) {
   blocked_ = false;
   if (wants_control_ && now.monotonic_ns >= next_open_ns_) open_control(now);
@@ -77,6 +75,12 @@ void Uplink::wait(std::chrono::milliseconds timeout, int wake_fd) {
   const bool until_control_can_send = session_.state() == SessionState::kConnecting && control_ && !can_send(*control_);
   wait_for_events(control_ ? &*control_ : nullptr, data_ ? &*data_ : nullptr, wake_fd, until_control_can_send,
                   static_cast<int>(timeout.count()));
+}
+
+void Uplink::finish_stream(std::uint64_t final_seq) {
+  const Anchor now = read_clocks();
+  session_.on_end(now, final_seq);
+  carry_out(now);
 }
 
 void Uplink::leave() {

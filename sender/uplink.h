@@ -35,7 +35,6 @@ class Uplink {
  public:
   // `source` and `context` must outlive the uplink.
   Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source);
-  ~Uplink();
 
   // Does all that can be done without waiting. True when data went out: there may be more to do at once.
   bool pump(const Anchor& now);
@@ -43,7 +42,7 @@ class Uplink {
   void wait(std::chrono::milliseconds timeout, int wake_fd = -1);
 
   // END is in the source as final_seq: drain.
-  void finish_stream(std::uint64_t final_seq) { session_.on_end(final_seq); }
+  void finish_stream(std::uint64_t final_seq);
   // Says good-bye if there is a session, and closes the sockets.
   void leave();
 

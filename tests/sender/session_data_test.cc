@@ -213,6 +213,21 @@ TEST_F(SessionBackoff, SynComesAfterRetryAfter) {
   EXPECT_GE(syns().size(), 2U);
 }
 
+TEST_F(SessionBackoff, EndWithoutALinkTriesAFreshSocketAtOnce) {
+  hold(1, 10);
+  start();
+  session.on_end(now, 10);
+  collect();
+  EXPECT_EQ(count<OpenControl>(), 2U);
+}
+
+TEST_F(SessionBackoff, EndWithALinkKeepsItsSocket) {
+  reach_connecting();
+  session.on_end(now, 10);
+  collect();
+  EXPECT_EQ(count<OpenControl>(), 1U);
+}
+
 TEST_F(SessionBackoff, SilenceOfFiveSecondsIsSaidOnce) {
   start();
   pass_ms(60'000);

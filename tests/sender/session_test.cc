@@ -196,7 +196,7 @@ TEST_F(SessionStates, StoppingCollectorLeadsToConnecting) {
 
 TEST_F(SessionStates, EndInTheSpoolLeadsToDraining) {
   reach_streaming();
-  session.on_end(10);
+  session.on_end(now, 10);
   tick();
   EXPECT_EQ(session.state(), SessionState::kDraining);
 }
@@ -205,7 +205,7 @@ TEST_F(SessionStates, EndInTheSpoolLeadsToDraining) {
 
 TEST_F(SessionStates, NoFinBeforeAllIsSent) {
   reach_streaming();
-  session.on_end(10);
+  session.on_end(now, 10);
   pass_ms(3'000);
   EXPECT_TRUE(fins().empty());
 }
