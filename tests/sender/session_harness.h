@@ -156,7 +156,7 @@ class SessionHarness : public testing::Test {
   }
   void reach_draining() {
     reach_streaming();
-    session.on_end(10);
+    session.on_end(now, 10);
     send_data();
   }
 
