@@ -63,19 +63,19 @@ Result<RunItem> RunReader::next() {
     auto item = reader_->next();
     if (!item) return tl::unexpected(item.error());
     if (const auto* scanned = std::get_if<frame::ScannedFrame>(&*item)) {
-      return RunItem(RunFrame{&files_[current_], scanned->offset, scanned->frame});
+      return RunFrame{&files_[current_], scanned->offset, scanned->frame};
     }
     if (auto* damage = std::get_if<frame::Damage>(&*item)) {
-      return RunItem(RunDamage{&files_[current_], damage->offset, damage->bytes, std::move(damage->reason)});
+      return RunDamage{&files_[current_], damage->offset, damage->bytes, std::move(damage->reason)};
     }
     const auto end = std::get<frame::End>(*item);
-    if (current_ + 1 == files_.size()) return RunItem(RunEnd{end.torn_bytes});
+    if (current_ + 1 == files_.size()) return RunEnd{end.torn_bytes};
     const std::filesystem::path* file = &files_[current_];
     ++current_;
     reader_.reset();
     if (end.torn_bytes > 0) {
-      return RunItem(RunDamage{file, end.offset, end.torn_bytes,
-                               "torn tail: the file ends inside a frame, and another file follows"});
+      return RunDamage{file, end.offset, end.torn_bytes,
+                       "torn tail: the file ends inside a frame, and another file follows"};
     }
   }
 }

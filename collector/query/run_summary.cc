@@ -6,6 +6,7 @@
 
 #include "collector/query/log_decoder.h"
 #include "collector/query/run_facts.h"
+#include "collector/query/wall_clock.h"
 
 namespace sideband::collector {
 namespace {
@@ -13,6 +14,11 @@ namespace {
 std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
   return b > kMost - a ? kMost : a + b;
+}
+
+std::int64_t saturating_ns(std::int64_t us) {
+  constexpr auto kLimitUs = std::numeric_limits<std::int64_t>::max() / 1'000;
+  return std::clamp(us, -kLimitUs, kLimitUs) * 1'000;
 }
 
 template <typename Message>
@@ -37,6 +43,22 @@ void count_hole(std::uint64_t points_total, std::uint64_t own_points, StreamSumm
 
 void raise(std::optional<std::int64_t>& latest, std::optional<std::int64_t> other) {
   if (other && (!latest || *other > *latest)) latest = other;
+}
+
+// Of the latest row or line of text, else of the latest anchor: one anchor may serve a whole run.
+std::optional<std::int64_t> last_wall_ns(const v1::Log& log) {
+  std::optional<std::int64_t> last_us;
+  for (const auto& rows : log.rows()) {
+    auto time_us = static_cast<std::uint64_t>(rows.first_time_monotonic_us());
+    for (const std::int64_t delta : rows.time_deltas_us()) time_us += static_cast<std::uint64_t>(delta);
+    raise(last_us, static_cast<std::int64_t>(time_us));
+  }
+  for (const auto& line : log.text()) raise(last_us, line.time_monotonic_us());
+  std::optional<std::int64_t> last_wall_ns;
+  for (const auto& anchor : log.anchors()) raise(last_wall_ns, anchor.wall_ns());
+  const WallClock clock(log.anchors(), {});
+  if (last_us && !clock.empty()) raise(last_wall_ns, saturating_ns(clock.wall_us(*last_us)));
+  return last_wall_ns;
 }
 
 RunState state_of(const StreamSummary& stream) {
@@ -146,7 +168,7 @@ void RunSummaryBuilder::add_log(StreamSummary& stream, frame::Bytes payload, boo
   stream.points_total = std::max(stream.points_total, log_.points_total());
   add_drops(log_.drops(), stream);
   apply_updates(log_, stream.facts);
-  for (const auto& anchor : log_.anchors()) raise(stream.last_wall_ns, anchor.wall_ns());
+  raise(stream.last_wall_ns, last_wall_ns(log_));
 }
 
 void RunSummaryBuilder::add_skip(StreamSummary& stream, frame::Bytes payload) {

@@ -41,7 +41,7 @@ struct StreamSummary {
   std::map<v1::LossReason, std::uint64_t> drops;
 
   std::optional<std::int64_t> opened_wall_ns;
-  std::optional<std::int64_t> last_wall_ns;  // of the latest anchor
+  std::optional<std::int64_t> last_wall_ns;  // of the latest thing that was logged
   std::optional<v1::End> end;
 };
 

@@ -161,6 +161,14 @@ TEST_F(RunSummaryTest, AttemptThatWasStartedAgainDoesNotCount) {
   EXPECT_EQ(build().attempts, 2U);
 }
 
+TEST_F(RunSummaryTest, LatestRowTellsHowFarARunningRunHasCome) {
+  add(test::make_config(7));
+  v1::Log log = test::make_log(7, 2);
+  test::add_rows(log, 0, {1, 2, 3});  // a millisecond apart
+  add(log);
+  EXPECT_EQ(build().updated_wall_ns, test::kWallNs + 2'000'000);
+}
+
 TEST_F(RunSummaryTest, UnreadableMessageIsCounted) {
   std::string payload = test::make_log(7, 2).SerializeAsString();
   payload += "\x18\xff";
