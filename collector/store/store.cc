@@ -138,12 +138,17 @@ void Store::append(StreamState& stream, StoreFrame& frame, const PayloadFields& 
   advance(stream.appended, type, frame.seq, fields);
   if (type == static_cast<std::uint8_t>(frame::MessageType::kSkip))
     counters_.skipped_seqs.add(stream.appended.last_seq - before);
-  if (!fields.decodable) {
-    counters_.undecodable.add();
-    spdlog::warn("run {}: seq {} of stream {:016x} is stored, but its message cannot be decoded", run.run_id(),
-                 frame.seq, stream.stream_id);
-  }
+  if (!fields.decodable) note_undecodable(stream, frame.seq);
   if (tap_wanted_.load(std::memory_order_relaxed)) accepted_.push_back({&stream, &frame});
+}
+
+void Store::note_undecodable(StreamState& stream, std::uint64_t seq) {
+  counters_.undecodable.add();
+  if (std::exchange(stream.said_undecodable, true)) return;
+  spdlog::warn(
+      "run {}: seq {} of stream {:016x} is stored, but its message cannot be decoded; more of the stream are counted "
+      "only",
+      stream.run->run_id(), seq, stream.stream_id);
 }
 
 void Store::note_news(StreamState& stream) {

@@ -62,6 +62,7 @@ class Store {
   [[nodiscard]] std::optional<Refusal> find_obstacle(const OpenStream& request) const;
   [[nodiscard]] Refusal storage_refusal(const Error& error) const;
   void append(StreamState& stream, StoreFrame& frame, const PayloadFields& fields, Now now);
+  void note_undecodable(StreamState& stream, std::uint64_t seq);
   void void_session(StreamState& stream, const Refusal& reason);
   void fail_run(RunLog& run, const Error& error, RunLog::Failure failure);
   void note_disk_full();
