@@ -43,24 +43,28 @@ class Dump(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
-    def dump(self, data: bytes) -> list[dict]:
-        """What dump says of each item, but for messages and the words of a reason."""
-        path = self.folder / "damaged.frames"
-        path.write_bytes(data)
-        told = subprocess.run([binary("sideband"), "dump", "--json", str(path)], capture_output=True, timeout=60)
-        self.assertIn(told.returncode, (0, 3), told.stderr)
-        lines = [json.loads(line) for line in told.stdout.splitlines()]
-        for line in lines:
+    def dump(self, files: list[pathlib.Path]) -> dict[str, list[dict]]:
+        """What dump says of each item, by file, but for messages and the words of a reason."""
+        told = subprocess.run([binary("sideband"), "dump", "--json", *files], capture_output=True, check=False, timeout=120)
+        self.assertEqual(told.returncode, 3, told.stderr)
+        items: dict[str, list[dict]] = {}
+        for line in map(json.loads, told.stdout.splitlines()):
             if "damage_bytes" in line:
                 line["torn"] = line.pop("reason") == "torn tail"
             line.pop("message", None)
-        return lines
+            items.setdefault(line.pop("file"), []).append(line)
+        return items
 
     def test_both_readers_see_the_same_frames_damage_and_torn_tails(self):
-        for seed in range(FILES):
-            data = damaged(seed)
-            found = [{k: v for k, v in describe(item).items() if k != "message"} for item in scan(data)]
-            self.assertEqual(self.dump(data), found, f"seed {seed}")
+        files = [self.folder / f"damaged-{seed}.frames" for seed in range(FILES)]
+        for seed, file in enumerate(files):
+            file.write_bytes(damaged(seed))
+        dumped = self.dump(files)
+        for file in files:
+            found = [describe(item) for item in scan(file.read_bytes())]
+            for item in found:
+                item.pop("message", None)
+            self.assertEqual(dumped[str(file)], found, file.name)
 
 
 if __name__ == "__main__":
