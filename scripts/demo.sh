@@ -48,7 +48,7 @@ start_collector() {
 field() { /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
 train() {
-  SIDEBAND_SPOOL_DIR=build/demo-spool "$bin/digits" --ranks 4 --hidden 256 --epochs 400 --report "$report"
+  SIDEBAND_SPOOL_DIR=build/demo-spool "$bin/digits" --ranks 4 --hidden 256 --epochs 400 --lr 0.02 --report "$report"
 }
 
 # What the trainers counted against what the data folder holds.
