@@ -6,6 +6,8 @@
 
 #include "collector/query/run_reader.h"
 #include "sender/deliver.h"
+#include "sender/launch.h"
+#include "sender/spool_folder.h"
 #include "tools/command.h"
 #include "tools/output.h"
 #include "tools/stored_stream.h"
@@ -24,22 +26,58 @@ struct Totals {
   std::uint64_t streams = 0, frames_sent = 0, bytes_sent = 0, frames_lost = 0, undelivered = 0, orphans = 0;
 };
 
-// The files of one folder are the segments of one run or one spool.
-Result<std::vector<std::unique_ptr<StoredStream>>> open_streams(const std::filesystem::path& folder,
-                                                                std::uint64_t* orphans) {
-  const auto files = collector::list_frame_files(folder);
+struct Sources {
+  std::vector<std::unique_ptr<StoredStream>> streams;
+  std::vector<sender::SpoolFolder> spools;  // locked as long as they are sent
+};
+
+// A collector that knows the process which wrote a spool takes it from others only as a later opening.
+Result<void> claim(const sender::SpoolFolder& spool, StoredStream& stream) {
+  auto meta = spool.read_meta().value_or(sender::SpoolMeta{.stream_id = stream.identity().stream_id, .open_count = 1});
+  ++meta.open_count;
+  if (auto written = spool.write_meta(meta); !written) return written;
+  stream.set_opening(meta.open_count, sender::read_random());
+  return {};
+}
+
+// The files of one folder are the segments of one run or one spool. A spool in use is left to its process.
+Result<void> add_folder(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& segments,
+                        Sources& sources, Totals& totals) {
+  std::error_code ignored;
+  const bool is_spool = std::filesystem::exists(folder / "spool.meta", ignored);
+  if (is_spool) {
+    auto locked = sender::SpoolFolder::open(folder);
+    if (!locked && locked.error().code != ErrorCode::kUnavailable) return tl::unexpected(locked.error());
+    if (!locked) {
+      print_error(locked.error().message);
+      ++totals.undelivered;
+      return {};
+    }
+    sources.spools.push_back(std::move(*locked));
+  }
+  auto opened = StoredStream::open_all(segments, &totals.orphans);
+  if (!opened) return tl::unexpected(opened.error());
+  for (auto& stream : *opened) {
+    if (is_spool) {
+      if (auto claimed = claim(sources.spools.back(), *stream); !claimed) return claimed;
+    }
+    sources.streams.push_back(std::move(stream));
+  }
+  return {};
+}
+
+Result<Sources> open_sources(const std::filesystem::path& path, Totals& totals) {
+  const auto files = collector::list_frame_files(path);
   if (!files) return tl::unexpected(files.error());
   std::map<std::filesystem::path, std::vector<std::filesystem::path>> folders;
   for (const auto& file : *files) folders[file.parent_path()].push_back(file);
-  std::vector<std::unique_ptr<StoredStream>> streams;
-  for (const auto& [name, segments] : folders) {
-    auto opened = StoredStream::open_all(segments, orphans);
-    if (!opened) return tl::unexpected(opened.error());
-    for (auto& stream : *opened) streams.push_back(std::move(stream));
+  Sources sources;
+  for (const auto& [folder, segments] : folders) {
+    if (auto added = add_folder(folder, segments, sources, totals); !added) return tl::unexpected(added.error());
   }
-  if (streams.empty())
-    return fail(ErrorCode::kNotFound, "nothing to replay: expected files of frames with a CONFIG: " + folder.string());
-  return streams;
+  if (sources.streams.empty() && totals.undelivered == 0)
+    return fail(ErrorCode::kNotFound, "nothing to replay: expected files of frames with a CONFIG: " + path.string());
+  return sources;
 }
 
 // One line a stream. False: trying the next stream cannot help, the collector does not answer.
@@ -65,14 +103,14 @@ Result<void> replay_stream(StoredStream& stream, const Flags& flags, std::chrono
 
 int replay(const Flags& flags) {
   Totals totals;
-  auto streams = open_streams(flags.folder, &totals.orphans);
-  if (!streams) {
-    print_error(streams.error().message);
+  auto sources = open_sources(flags.folder, totals);
+  if (!sources) {
+    print_error(sources.error().message);
     return kExitFailed;
   }
   Output out;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(flags.deadline_s);
-  for (auto& stream : *streams) {
+  for (auto& stream : sources->streams) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (auto done = replay_stream(*stream, flags, std::max(left, std::chrono::milliseconds(1)), totals, out); !done) {
@@ -106,6 +144,7 @@ void add_replay(CLI::App& app, int* exit_code) {
       ->type_name("N");
   command->footer(
       "Frames keep their identity: what the collector has already is not stored twice, and a replay may be repeated.\n"
+      "Nothing is deleted. A spool that a process still uses is left out and makes the exit status 1.\n"
       "Exit status: 0 all is on the collector's stable storage; 3 it is, but some frames were damaged or missing; 1 "
       "not delivered.\n"
       "Example: sideband replay old-data --to tcp://collector:5123");

@@ -83,6 +83,11 @@ void StoredStream::add(const frame::Frame& frame, std::uint64_t seq, std::uint64
   run_name_ = config.run_name();
 }
 
+void StoredStream::set_opening(std::uint64_t open_count, std::uint64_t open_nonce) {
+  identity_.open_count = open_count;
+  identity_.open_nonce = open_nonce;
+}
+
 // By seq; of frames that stand twice the first.
 void StoredStream::sort() {
   std::ranges::sort(config_seqs_);

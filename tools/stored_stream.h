@@ -27,6 +27,9 @@ class StoredStream final : public sender::FrameSource {
   [[nodiscard]] Result<frame::Bytes> keyframe(std::uint64_t seq) override;
   void on_committed(std::uint64_t) override {}  // what is stored stays stored
 
+  // The stream is sent as this opening of its spool.
+  void set_opening(std::uint64_t open_count, std::uint64_t open_nonce);
+
   [[nodiscard]] std::size_t frames() const { return frames_.size() + skips_.size(); }
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] const std::string& run_name() const { return run_name_; }

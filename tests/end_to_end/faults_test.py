@@ -1,9 +1,10 @@
-"""The real sender and the real collector while links are cut in the middle of a frame and the collector is killed: every
-point is stored, bit for bit, once.
+"""The real sender and the real collector while links are cut in the middle of a frame and either is killed: every point that
+reached the spool is stored, bit for bit, once.
 """
 
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -11,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "independen
 
 from reader import read_paths  # noqa: E402
 from relay import Relay  # noqa: E402
-from support import PointsCase, RealCollector, by_key, run_cpp_sender, run_tests, sample_values  # noqa: E402
+from support import PointsCase, RealCollector, binary, by_key, run_cpp_sender, run_tests, sample_values  # noqa: E402
 
 DEADLINE_S = 120
 POINTS, KEYS, SEED = 200_000, 20, 3
@@ -33,11 +34,14 @@ class Faults(PointsCase):
         """The relays lead to the collector as it runs now."""
         self.control.target, self.data.target = self.collector.control, self.collector.data
 
-    def send_while(self, fault) -> dict:
-        """Lets the sample through, with a fault at each cut of the data link; what the sender says at its end."""
-        sender = run_cpp_sender(
+    def start_sender(self) -> subprocess.Popen:
+        return run_cpp_sender(
             self.control.endpoint, self.folder / "spool", "faults", "faults-run", POINTS, KEYS, SEED, DEADLINE_S * 1000
         )
+
+    def send_while(self, fault) -> dict:
+        """Lets the sample through, with a fault at each cut of the data link; what the sender says at its end."""
+        sender = self.start_sender()
         for _ in range(CUTS):
             self.assertTrue(self.data.cut.acquire(timeout=DEADLINE_S), self.collector.log())
             fault()
@@ -66,6 +70,21 @@ class Faults(PointsCase):
     def test_kill_9_of_the_collector_loses_and_doubles_nothing(self):
         self.send_while(self.restart)
         self.assert_everything_is_stored_once()
+
+    def test_kill_9_of_the_trainer_leaves_a_spool_that_replay_delivers(self):
+        sender = self.start_sender()
+        self.assertTrue(self.data.cut.acquire(timeout=DEADLINE_S), self.collector.log())
+        sender.kill()
+        sender.communicate(timeout=DEADLINE_S)
+        self.data.cut_after_bytes = 0
+        self.replay()
+        spooled, stored = read_paths(self.folder / "spool").reader, read_paths(self.folder / "data").reader
+        self.assertEqual((set(stored.frames), stored.doubles), (set(spooled.frames), 0))
+
+    def replay(self) -> None:
+        command = [binary("sideband"), "replay", str(self.folder / "spool"), "--to", self.control.endpoint]
+        replayed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+        self.assertEqual(replayed.returncode, 0, replayed.stdout + replayed.stderr)
 
 
 if __name__ == "__main__":
