@@ -1,5 +1,6 @@
 #include "collector/session/replies.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "collector/encode_frame.h"
@@ -58,7 +59,8 @@ Reply make_pong(const Session& session, const v1::Ping& ping, Now received, Now 
   pong.set_ping_sent_wall_ns(ping.sent_wall_ns());
   pong.set_received_wall_ns(received.wall_ns);
   pong.set_sent_wall_ns(now.wall_ns);
-  pong.set_expected_seq(session.expected_seq);
+  // What came and waits for a slow disk is not lost; whether it came without a gap the store will say.
+  pong.set_expected_seq(std::max(session.expected_seq, session.received_seq + 1));
   pong.set_durable_seq(session.durable_seq);
   if (session.is_streaming()) fill_credit(session, *pong.mutable_credit());
   return {session.peer, encode_frame(frame::MessageType::kPong, pong), session.token};

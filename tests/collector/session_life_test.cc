@@ -16,6 +16,14 @@ TEST_F(SessionLifeTest, PingIsAnsweredWithWhatIsExpected) {
   EXPECT_EQ(sent<v1::Pong>(MessageType::kPong)->expected_seq(), 42U);
 }
 
+TEST_F(SessionLifeTest, FramesThatWaitForTheStoreAreNotExpectedAgain) {
+  const std::uint64_t token = activate();
+  send(token, 1);
+  send(token, 2);
+  ping(token);
+  EXPECT_EQ(sent<v1::Pong>(MessageType::kPong)->expected_seq(), 3U);
+}
+
 TEST_F(SessionLifeTest, PongEchoesThePing) {
   ping(activate());
   EXPECT_EQ(sent<v1::Pong>(MessageType::kPong)->ping_id(), 5U);
