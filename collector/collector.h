@@ -57,7 +57,8 @@ struct CollectorOptions {
   // senders back.
   std::uint64_t credit_budget_bytes = 32 << 20;
   std::uint64_t max_session_credit_bytes = 16 << 20;  // one sender's share at most
-  std::size_t max_sessions = 20'000;                  // at the limit new senders get ERROR(OVERLOADED)
+  // At the limit a new sender takes the place of a dead one, else gets ERROR(OVERLOADED).
+  std::size_t max_sessions = 20'000;
 
   // The tap is lossy: frames beyond these bounds are dropped. A reader that stands still costs up to tap_queue_frames
   // frames.

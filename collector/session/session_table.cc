@@ -93,7 +93,7 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
       return std::nullopt;
     }
     drop(older.token, false);
-  } else if (by_token_.size() >= options_.max_sessions) {
+  } else if (by_token_.size() >= options_.max_sessions && !make_room()) {
     refuse(peer,
            {v1::ErrorReport::CODE_OVERLOADED, fmt::format("the collector has {} sessions, its limit", by_token_.size()),
             false, kOverloadedRetryMs},
@@ -111,6 +111,16 @@ bool SessionTable::answer_again(const v1::Syn& syn, Session& session, std::strin
   if (session.state != SessionState::kAcked) return false;
   session.peer = peer;
   send_ack(session, now);
+  return true;
+}
+
+// Drops a session whose sender is silent and whose link is gone. If it lives after all, it comes with a new SYN.
+bool SessionTable::make_room() {
+  const auto dead = std::ranges::find_if(by_token_, [](const auto& entry) {
+    return entry.second.state == SessionState::kStale && entry.second.peer.empty();
+  });
+  if (dead == by_token_.end()) return false;
+  drop(dead->first, true);
   return true;
 }
 

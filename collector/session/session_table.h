@@ -28,7 +28,7 @@ struct SessionOptions {
   std::uint32_t heartbeat_ms = 30'000;
   std::uint64_t credit_budget_bytes = 32 << 20;
   std::uint64_t max_session_bytes = 16 << 20;
-  std::size_t max_sessions = 20'000;  // at the limit: ERROR(OVERLOADED)
+  std::size_t max_sessions = 20'000;  // at the limit a dead session makes room, else ERROR(OVERLOADED)
 };
 
 class SessionTable {
@@ -80,6 +80,7 @@ class SessionTable {
   std::optional<BadMessage> refuse_token(std::string_view peer, std::uint64_t token);
 
   [[nodiscard]] bool answer_again(const v1::Syn& syn, Session& session, std::string_view peer, Now now);
+  [[nodiscard]] bool make_room();
   void open(const v1::Syn& syn, const SpoolId& spool_id, std::string_view peer, Now now);
   void send_ack(const Session& session, Now now);
   void hear(Session& session, std::string_view peer, Now now);

@@ -149,6 +149,18 @@ TEST_F(SessionTableTest, MoreSessionsThanAllowedAreTurnedAway) {
   EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_OVERLOADED);
 }
 
+TEST_F(SessionTableTest, DeadSessionMakesRoomForANewOne) {
+  SessionOptions options = make_options();
+  options.max_sessions = 1;
+  table_ = SessionTable(options, [this] { return ++last_random_; });
+  const std::uint64_t dead = activate();
+  pass(3'001);
+  table_.lose_peer(dead, kPeer);
+  (void)receive(MessageType::kSyn, make_syn(8));
+  EXPECT_EQ(std::pair(sent_error(), table_.find(dead)),
+            std::pair(std::optional<v1::ErrorReport::Code>(), static_cast<const Session*>(nullptr)));
+}
+
 // ---- CONFIG and credit ----
 
 TEST_F(SessionTableTest, ConfigBringsCredit) {
