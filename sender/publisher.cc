@@ -29,6 +29,8 @@ using std::chrono::steady_clock;
 // Beyond the deadline of finish(): to empty the rings, and for a publisher that is held up by its disk.
 constexpr std::int64_t kDrainGraceNs = 500 * kNsPerMs;
 constexpr milliseconds kFinishGrace{900};
+// "For ever", milliseconds::max(), must not wrap around when it is added to a clock.
+constexpr milliseconds kMaxDeadline = std::chrono::hours(24 * 365);
 constexpr std::chrono::nanoseconds kAskedWait = milliseconds(1);  // between looks at the rings while a flush() waits
 
 struct FinishRequest {
@@ -115,7 +117,7 @@ void Publisher::wake() noexcept {
 }
 
 Result<void> Publisher::flush(milliseconds deadline) {
-  const auto until = steady_clock::now() + deadline;
+  const auto until = steady_clock::now() + std::min(deadline, kMaxDeadline);
   std::unique_lock lock(impl_->mutex);
   const std::uint64_t mine = ++impl_->flushes_wanted;
   wake();
@@ -130,6 +132,7 @@ Result<void> Publisher::flush(milliseconds deadline) {
 }
 
 FinishReport Publisher::finish(milliseconds deadline, RunStatus status) {
+  deadline = std::min(deadline, kMaxDeadline);
   const auto until = steady_clock::now() + deadline + kFinishGrace;
   std::unique_lock lock(impl_->mutex);
   impl_->finish_wanted = {read_clocks().monotonic_ns + deadline.count() * kNsPerMs, status};

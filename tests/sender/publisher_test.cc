@@ -165,6 +165,12 @@ TEST_F(Publishing, FlushPutsEverythingIntoTheSpool) {
   EXPECT_EQ(run->stats().points_spooled, 10'000U);
 }
 
+TEST_F(Publishing, FlushMayWaitForEver) {
+  open();
+  log(10);
+  EXPECT_TRUE(run->flush(milliseconds::max()));
+}
+
 TEST_F(Publishing, SpoolCanBeReadByOthersMeanwhile) {
   collector.stop();
   open();
@@ -250,6 +256,12 @@ TEST_F(Publishing, FinishDeliversEverything) {
   open();
   log(1'000);
   EXPECT_TRUE(finish().delivered);
+}
+
+TEST_F(Publishing, FinishMayWaitForEver) {
+  open();
+  log(10);
+  EXPECT_TRUE(finish(milliseconds::max()).delivered);
 }
 
 TEST_F(Publishing, LastFrameIsEnd) {
