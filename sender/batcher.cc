@@ -48,6 +48,7 @@ struct Batcher::Impl {
         builder(recorder.names()),
         buffer(frame::kMaxPayloadBytes, '\0') {}
 
+  [[nodiscard]] DropTotals drops() const;
   void add_new_lanes();
   void look_at_rings();
   void collect();
@@ -73,7 +74,14 @@ struct Batcher::Impl {
   DropTotals drops_now{};      // in the payload under way
   DropTotals drops_offered{};  // in the last payload that had any, given up or not
   DropTotals drops_sent{};
+  DropTotals drops_before{};  // told by the streams before this one
 };
+
+DropTotals Batcher::Impl::drops() const {
+  DropTotals totals = recorder.drops();
+  for (std::size_t reason = 0; reason < totals.size(); ++reason) totals[reason] -= drops_before[reason];
+  return totals;
+}
 
 void Batcher::Impl::add_new_lanes() {
   if (recorder.rings().size() == lanes.size()) return;
@@ -134,7 +142,7 @@ LogPayload Batcher::Impl::encode_definitions(const Identity& identity) {
 }
 
 LogPayload Batcher::Impl::encode_records(const Identity& identity) {
-  drops_now = recorder.drops();
+  drops_now = drops();
   const bool has_records = !builder.is_empty();
   // Drop counts alone are worth a payload, but not one after the other while each is refused.
   if (!has_records && (drops_now == drops_sent || drops_now == drops_offered)) return {};
@@ -221,6 +229,14 @@ void Batcher::repeat_definitions() {
   impl_->holds_definitions = false;
 }
 
+void Batcher::begin_stream() {
+  repeat_definitions();
+  impl_->points_total = 0;
+  // What the stream before did not tell any more, this one will.
+  for (std::size_t i = 0; i < kLossReasons; ++i) impl_->drops_before[i] += impl_->drops_sent[i];
+  impl_->drops_offered = impl_->drops_sent = {};
+}
+
 void Batcher::mark() {
   impl_->add_new_lanes();
   for (Lane& lane : impl_->lanes) lane.mark = lane.consumer.head();
@@ -239,7 +255,7 @@ std::uint64_t Batcher::points_total() const {
 
 std::vector<std::pair<LossReason, std::uint64_t>> Batcher::drops() const {
   std::vector<std::pair<LossReason, std::uint64_t>> drops;
-  const DropTotals totals = impl_->recorder.drops();
+  const DropTotals totals = impl_->drops();
   for (std::size_t reason = 0; reason < totals.size(); ++reason) {
     if (totals[reason] != 0) drops.emplace_back(static_cast<LossReason>(reason), totals[reason]);
   }

@@ -39,6 +39,8 @@ class Batcher {
   void drop(LossReason reason);
   // A keyframe was written: every definition made so far comes again.
   void repeat_definitions();
+  // The keyframe of a new stream was written: all counts start again, too.
+  void begin_stream();
 
   // For flush(): remembers how much the rings hold now …
   void mark();

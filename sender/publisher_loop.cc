@@ -102,6 +102,7 @@ Result<void> PublisherLoop::open_stream(const Anchor& now) {
           .endpoint = endpoint_, .heartbeat_ms = heartbeat_ms_, .library = info_.library, .sockets = std::nullopt},
       *spool_);
   points_in_segment_ = 0;
+  batcher_.begin_stream();
   spool_config_rest();
   return {};
 }
@@ -121,7 +122,6 @@ void PublisherLoop::restart_stream(const Anchor& now) {
   sessions_before_ += sessions;
   frames_sent_before_ += frames;
   bytes_sent_before_ += bytes;
-  batcher_.repeat_definitions();
 }
 
 std::chrono::nanoseconds PublisherLoop::turn(const Anchor& now, bool urgent) {

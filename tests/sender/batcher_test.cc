@@ -163,6 +163,32 @@ TEST_F(BatcherTest, KeyframeRepeatsAllDefinitions) {
   EXPECT_EQ(reader_.logs.back().keys_size(), 1);
 }
 
+TEST_F(BatcherTest, NewStreamRepeatsAllDefinitions) {
+  log(shape({"loss"}), 1, {1});
+  drain();
+  batcher_.begin_stream();
+  ASSERT_TRUE(read_one());
+  EXPECT_EQ(reader_.logs.back().keys_size(), 1);
+}
+
+TEST_F(BatcherTest, NewStreamCountsItsOwnPoints) {
+  log(shape({"a", "b"}), 1, {1, 2});
+  drain();
+  batcher_.begin_stream();
+  log(shape({"a"}), 2, {1});
+  drain();
+  EXPECT_EQ(reader_.logs.back().points_total(), 1U);
+}
+
+TEST_F(BatcherTest, NewStreamCountsOnlyDropsThatTheOneBeforeDidNotTell) {
+  recorder_->count_drop(LossReason::kQuota, 5);
+  drain();
+  recorder_->count_drop(LossReason::kQuota, 2);
+  batcher_.begin_stream();
+  drain();
+  EXPECT_EQ(reader_.logs.back().drops(0).points(), 2U);
+}
+
 TEST_F(BatcherTest, ManyDefinitionsAreCutIntoPayloads) {
   std::vector<std::string> names;
   for (int i = 0; i < 3'000; ++i) names.push_back(std::string(500, 'k') + std::to_string(i));
