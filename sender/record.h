@@ -4,9 +4,9 @@
 //   | words u16 | kind u16 | id u32 | step i64       | time ticks u64 | body                                   |
 //     of the record, 8 bytes each                                       row: one value of 8 bytes for each key
 //
-// id: shape of a row (names.h); else flags and lengths as below. A pad is only its first 8 bytes, whatever its `words`
-// say. Text, summary, config, tag: the body is `key_bytes` of key, then content up to `content_bytes`, then up to 7
-// bytes of padding.
+// id: shape of a row (names.h), else 0. A pad is only its first 8 bytes, whatever its `words` say. Text, summary,
+// config, tag: the body is an ItemHeader, `key_bytes` of key, then content up to `content_bytes`, then up to 7 bytes of
+// padding.
 #pragma once
 
 #include <cstddef>
