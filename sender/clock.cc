@@ -1,5 +1,6 @@
 #include "sender/clock.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
@@ -14,6 +15,10 @@ namespace sideband::sender {
 namespace {
 
 constexpr std::int64_t kJumpNs = 1'000'000;
+constexpr std::int64_t kMinPieceNs = 10'000'000;
+// The line is led back to the clock over this time: an error of a microsecond changes its slope by 1 in 100,000.
+constexpr double kCatchUpNs = 1e8;
+constexpr double kMaxBend = 0.5;  // it always rises
 // A reading whose parts are closer together than this was not interrupted.
 constexpr std::int64_t kGoodSpreadNs = 300;
 
@@ -69,15 +74,25 @@ ClockReading read_clocks(const TickCounter& counter) {
 }
 
 ClockMap::ClockMap(const ClockReading& first)
-    : base_ticks_(first.ticks), base_ns_(first.monotonic_ns), anchors_{{first.monotonic_ns, first.wall_ns}} {}
+    : first_(first), pieces_{{first.ticks, first.monotonic_ns, 0}}, anchors_{{first.monotonic_ns, first.wall_ns}} {}
+
+void ClockMap::bend(const ClockReading& reading) {
+  const auto ticks = static_cast<std::int64_t>(reading.ticks - first_.ticks);
+  if (ticks <= 0) return;
+  const double rate = static_cast<double>(reading.monotonic_ns - first_.monotonic_ns) / static_cast<double>(ticks);
+  Piece& last = pieces_.back();
+  // The second reading gives the rate; nothing was translated before it.
+  if (last.ns_per_tick == 0) last.ns_per_tick = rate;
+  const double piece_ns = static_cast<double>(last.since(reading.ticks)) * rate;
+  if (piece_ns < static_cast<double>(kMinPieceNs)) return;
+  const std::int64_t reached_ns = last.ns_at(reading.ticks);
+  const double error_ns = static_cast<double>(reading.monotonic_ns - reached_ns);
+  pieces_.push_back({reading.ticks, reached_ns, rate * (1 + std::clamp(error_ns / kCatchUpNs, -kMaxBend, kMaxBend))});
+  if (pieces_.size() > kMaxPieces) pieces_.pop_front();
+}
 
 void ClockMap::update(const ClockReading& reading) {
-  const auto ticks = static_cast<std::int64_t>(reading.ticks - base_ticks_);
-  if (ticks > 0) {
-    ns_per_tick_ = static_cast<double>(reading.monotonic_ns - base_ns_) / static_cast<double>(ticks);
-    base_ticks_ = reading.ticks;
-    base_ns_ = reading.monotonic_ns;
-  }
+  bend(reading);
   const Anchor& last = anchors_.back();
   const std::int64_t expected_wall_ns = last.wall_ns + (reading.monotonic_ns - last.monotonic_ns);
   if (std::abs(reading.wall_ns - expected_wall_ns) < kJumpNs) return;

@@ -1,8 +1,9 @@
 // Time for a log() call at the price of one counter reading, and its translation into the sender's clocks.
 //
 // A record carries ticks: the time stamp counter where the CPU says that it runs at a constant rate and the kernel
-// itself trusts it, else nanoseconds of CLOCK_MONOTONIC. The publisher reads counter and clocks together now and then;
-// a record's time is interpolated between the readings around it, so no rate has to be known and no error adds up.
+// itself trusts it, else nanoseconds of CLOCK_MONOTONIC. The publisher reads counter and clocks together now and then.
+// Times of points only go forward, so the translation is one unbroken rising line: each reading bends it towards the
+// clock, and what was translated before stays as it was.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +60,9 @@ struct ClockReading {
 // clock means nothing.
 inline constexpr std::size_t kMaxAnchors = 16;
 
+// Bends are at least 10 ms apart: these reach back 10 s, longer than a record waits in a ring that is not stuck.
+inline constexpr std::size_t kMaxPieces = 1'024;
+
 // Owned by the publisher thread. Pure: readings come in as arguments.
 class ClockMap {
  public:
@@ -68,11 +72,12 @@ class ClockMap {
   // jumped (or drifted that far): a new anchor.
   void update(const ClockReading& reading);
 
-  // Microseconds of CLOCK_MONOTONIC. Best for ticks between the last two readings, where a drain finds them; older ones
-  // are extrapolated.
+  // Microseconds of CLOCK_MONOTONIC, within microseconds of it. The same ticks give the same time for as long as the
+  // last kMaxPieces pieces reach back; later ticks never an earlier one.
   [[nodiscard]] std::int64_t monotonic_us(std::uint64_t ticks) const noexcept {
-    const auto since = static_cast<std::int64_t>(ticks - base_ticks_);
-    return (base_ns_ + static_cast<std::int64_t>(static_cast<double>(since) * ns_per_tick_)) / 1'000;
+    auto piece = pieces_.rbegin();
+    while (piece->since(ticks) < 0 && piece + 1 != pieces_.rend()) ++piece;
+    return piece->ns_at(ticks) / 1'000;
   }
 
   // The anchors that a frame needs whose earliest point is at `earliest_us`: the one in force then, and all later ones.
@@ -80,10 +85,25 @@ class ClockMap {
   [[nodiscard]] Anchor last_anchor() const { return anchors_.back(); }
 
  private:
-  std::uint64_t base_ticks_;
-  std::int64_t base_ns_;
-  double ns_per_tick_ = 0;
-  std::deque<Anchor> anchors_;  // rising; never empty; the oldest leave
+  // The line from one bend to the next.
+  struct Piece {
+    std::uint64_t ticks = 0;
+    std::int64_t ns = 0;
+    double ns_per_tick = 0;
+
+    [[nodiscard]] std::int64_t since(std::uint64_t later_ticks) const noexcept {
+      return static_cast<std::int64_t>(later_ticks - ticks);
+    }
+    [[nodiscard]] std::int64_t ns_at(std::uint64_t at) const noexcept {
+      return ns + static_cast<std::int64_t>(static_cast<double>(since(at)) * ns_per_tick);
+    }
+  };
+
+  void bend(const ClockReading& reading);
+
+  ClockReading first_;
+  std::deque<Piece> pieces_;    // rising; never empty; the oldest leave
+  std::deque<Anchor> anchors_;  // likewise
 };
 
 }  // namespace sideband::sender

@@ -1,5 +1,7 @@
 #include "sender/clock.h"
 
+#include <random>
+
 #include <gtest/gtest.h>
 
 namespace sideband::sender {
@@ -45,12 +47,43 @@ TEST(ClockMap, ReadingWithoutNewTicksChangesNothing) {
   EXPECT_EQ(map.monotonic_us(reading_at(0.5).ticks), 50'500'000);
 }
 
-TEST(ClockMap, TimesDoNotStepBackOverAReading) {
+// Readings are some hundred nanoseconds off, in either direction.
+TEST(ClockMap, LaterTicksNeverGiveAnEarlierTime) {
+  std::mt19937 random(1);
+  std::uniform_int_distribution<std::int64_t> error_ns(-3'000, 3'000);
+  ClockMap map(reading_at(0));
+  std::int64_t last_us = 0;
+  std::uint64_t ticks = reading_at(0).ticks;
+  for (int i = 1; i <= 1'000; ++i) {
+    ClockReading reading = reading_at(0.012 * i);
+    reading.monotonic_ns += error_ns(random);
+    map.update(reading);
+    // A drain goes on beyond the reading that it began with.
+    for (const std::uint64_t end = reading.ticks + 10'000'000; ticks < end; ticks += 30'000) {
+      const std::int64_t us = map.monotonic_us(ticks);
+      ASSERT_GE(us, last_us);
+      last_us = us;
+    }
+  }
+}
+
+TEST(ClockMap, TranslatedTimeStaysAsItWas) {
   ClockMap map(reading_at(0));
   map.update(reading_at(1));
-  const std::int64_t before = map.monotonic_us(reading_at(1).ticks);
-  map.update(reading_at(2));
-  EXPECT_GE(map.monotonic_us(reading_at(1).ticks + 1), before);
+  const std::int64_t before = map.monotonic_us(reading_at(1.5).ticks);
+  ClockReading off = reading_at(2);
+  off.monotonic_ns += 50'000;
+  map.update(off);
+  EXPECT_EQ(map.monotonic_us(reading_at(1.5).ticks), before);
+}
+
+TEST(ClockMap, ErrorOfOneReadingIsLeftBehind) {
+  ClockMap map(reading_at(0));
+  ClockReading off = reading_at(0.5);
+  off.monotonic_ns += 100'000;
+  map.update(off);
+  for (int i = 1; i <= 200; ++i) map.update(reading_at(0.5 + 0.02 * i));
+  EXPECT_NEAR(static_cast<double>(map.monotonic_us(reading_at(4.5).ticks)), 54'500'000, 10);
 }
 
 TEST(ClockMap, SteadyWallClockNeedsOneAnchor) {
