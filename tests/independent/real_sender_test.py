@@ -70,6 +70,12 @@ class ToTheIndependentCollector(RealSenderCase):
         reader, _, _ = self.send(1_000, 1, 1)
         self.assert_cpp_sample(reader, 1_000, 1, 1)
 
+    def test_times_of_a_series_never_go_back(self):
+        reader, _, _ = self.send(200_000, 20, 3)
+        for key, points in by_key(reader.points).items():
+            times = [point.time_monotonic_us for point in points]
+            self.assertEqual(times, sorted(times), key)
+
     def test_text_arrives_in_order(self):
         reader, _, _ = self.send(4_000, 4, 2)
         self.assertEqual(reader.texts, ["row 0 世界", "row 500 世界"])
