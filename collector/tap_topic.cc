@@ -23,8 +23,14 @@ std::string make_tap_topic(std::string_view project, std::string_view run_id) {
   topic += '/';
   append_escaped(run_id, topic);
   topic += '/';
-  if (topic.size() > kMaxTopicBytes) topic.resize(kMaxTopicBytes);
-  return topic;
+  return topic.substr(0, kMaxTopicBytes);
+}
+
+std::string make_tap_prefix(std::string_view project) {
+  std::string prefix;
+  append_escaped(project, prefix);
+  prefix += '/';
+  return prefix.substr(0, kMaxTopicBytes);
 }
 
 }  // namespace sideband::collector

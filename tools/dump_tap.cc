@@ -5,31 +5,20 @@
 #include <zmq.hpp>
 
 #include "collector/query/seq_ledger.h"
+#include "collector/tap_topic.h"
 #include "tools/command.h"
 #include "tools/dump_sources.h"
 
 namespace sideband::tools {
 namespace {
 
-constexpr int kReceiveTimeoutMs = 100;       // how soon a signal or a reader that left is noticed
-constexpr std::size_t kMaxTopicBytes = 245;  // longer topics are cut by the collector
-
-// Project names in topics: every byte that is not A-Z a-z 0-9 . _ - is written %XX.
-std::string escape_topic(const std::string& name) {
-  std::string topic;
-  for (const char letter : name) {
-    const bool plain = (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') ||
-                       (letter >= '0' && letter <= '9') || letter == '.' || letter == '_' || letter == '-';
-    topic += plain ? std::string(1, letter) : fmt::format("%{:02X}", static_cast<unsigned char>(letter));
-  }
-  return topic;
-}
+constexpr int kReceiveTimeoutMs = 100;  // how soon a signal or a reader that left is noticed
 
 zmq::socket_t connect(zmq::context_t& context, const std::string& endpoint, const std::string& project) {
   zmq::socket_t socket(context, zmq::socket_type::sub);
   socket.set(zmq::sockopt::linger, 0);
   socket.set(zmq::sockopt::rcvtimeo, kReceiveTimeoutMs);
-  socket.set(zmq::sockopt::subscribe, project.empty() ? "" : (escape_topic(project) + "/").substr(0, kMaxTopicBytes));
+  socket.set(zmq::sockopt::subscribe, project.empty() ? "" : collector::make_tap_prefix(project));
   socket.connect(endpoint);
   return socket;
 }

@@ -93,5 +93,11 @@ TEST(TapTopic, IsCutAtTheLimit) {
   EXPECT_EQ(make_tap_topic(std::string(500, 'p'), "r").size(), 245U);
 }
 
+TEST(TapTopic, TopicsOfAProjectBeginWithItsPrefix) {
+  for (const std::string project : {"demo", "my job/é", std::string(500, 'p').c_str()}) {
+    EXPECT_TRUE(make_tap_topic(project, "r").starts_with(make_tap_prefix(project))) << project;
+  }
+}
+
 }  // namespace
 }  // namespace sideband::collector
