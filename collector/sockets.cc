@@ -20,6 +20,8 @@ constexpr int kKeepaliveCount = 3;
 // counted by kind instead.
 constexpr std::int64_t kMaxMessageBytes = static_cast<std::int64_t>(frame::kMaxFrameBytes) + 64 * 1024;
 
+constexpr std::string_view kZapDomain = "sideband";
+
 zmq_msg_t* raw(std::byte* storage) {
   return reinterpret_cast<zmq_msg_t*>(storage);
 }
@@ -101,6 +103,10 @@ Socket::Socket(const Context& context, SocketKind kind, int high_water_mark)
   set_option(socket_, ZMQ_RCVHWM, high_water_mark);
   set_option(socket_, ZMQ_SNDHWM, high_water_mark);
   zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &kMaxMessageBytes, sizeof kMaxMessageBytes);
+  // With a domain ZeroMQ refuses peers of ZMTP 1 and 2 at once. Any bytes that do not begin with FF, HTTP for instance,
+  // look like ZMTP 1, and such a peer that is in its handshake while the socket closes trips an assertion of
+  // libzmq 4.3.4.
+  zmq_setsockopt(socket_, ZMQ_ZAP_DOMAIN, kZapDomain.data(), kZapDomain.size());
   if (kind == SocketKind::kRouter) set_option(socket_, ZMQ_ROUTER_MANDATORY, 1);
   if (kind == SocketKind::kXpub) set_option(socket_, ZMQ_XPUB_MANUAL, 1);
   if (kind == SocketKind::kSub) zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "", 0);

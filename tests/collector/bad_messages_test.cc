@@ -1,5 +1,8 @@
 // Whatever arrives at the ports does no harm and is counted by kind.
+#include <array>
+
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,14 +32,24 @@ class BadMessagesTest : public CollectorFixture {
     return sender_->wait_for_commit(3);
   }
   // Bytes from somebody who does not speak ZeroMQ.
-  static void send_raw(const std::string& endpoint, const std::string& bytes) {
-    const frame::FileDescriptor link(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  static frame::FileDescriptor send_raw(const std::string& endpoint, const std::string& bytes) {
+    frame::FileDescriptor link(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
     ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    ASSERT_EQ(::connect(link.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    ASSERT_EQ(::send(link.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
+    EXPECT_EQ(::connect(link.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::send(link.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
+    return link;
+  }
+  // The other side closes the link, whatever it says before.
+  static bool is_hung_up_on(const frame::FileDescriptor& link) {
+    pollfd ready{.fd = link.get(), .events = POLLIN, .revents = 0};
+    while (::poll(&ready, 1, static_cast<int>(kDeadline.count())) > 0) {
+      std::array<char, 256> chunk{};
+      if (::recv(link.get(), chunk.data(), chunk.size(), 0) <= 0) return true;
+    }
+    return false;
   }
 
   ScriptedSender* sender_ = nullptr;
@@ -139,6 +152,18 @@ TEST_F(BadMessagesTest, BadControlFrameIsAnswered) {
 TEST_F(BadMessagesTest, ControlMessageOfTwoPartsIsCounted) {
   sender_->send_control_parts({encode_frame(MessageType::kSyn, v1::Syn()), "more"});
   EXPECT_TRUE(is_counted_on_control(BadMessage::kWrongParts));
+}
+
+TEST_F(BadMessagesTest, HttpClientIsHungUpOn) {
+  EXPECT_TRUE(is_hung_up_on(send_raw(collector_->endpoints().control, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+}
+
+TEST_F(BadMessagesTest, StopBesideStrangersInTheirHandshakeIsClean) {
+  std::vector<frame::FileDescriptor> strangers;
+  for (int n = 0; n < 50; ++n) strangers.push_back(send_raw(collector_->endpoints().control, "\5hello"));
+  stop();
+  start();
+  EXPECT_EQ(sender().connect(), 1U);
 }
 
 TEST_F(BadMessagesTest, HttpOnThePortsDoesNoHarm) {
