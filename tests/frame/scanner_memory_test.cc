@@ -18,15 +18,16 @@ std::size_t largest_request_bytes = 0;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+// Not inlined: the compiler would see malloc() paired with operator delete in its callers and warn.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   largest_request_bytes = std::max(largest_request_bytes, bytes);
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
