@@ -9,6 +9,8 @@ namespace sideband::sender {
 namespace {
 
 constexpr std::chrono::milliseconds kStep{100};
+// "For ever", milliseconds::max(), must not wrap around when it is added to a clock.
+constexpr std::chrono::milliseconds kMaxDeadline = std::chrono::hours(24 * 365);
 
 bool ends_with_end(FrameSource& source) {
   const auto bytes = source.read(source.head_seq());
@@ -31,7 +33,7 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
   if (ends_with_end(source)) uplink.finish_stream(head_seq);
 
   const Session& session = uplink.session();
-  const std::int64_t deadline_ns = read_clocks().monotonic_ns + deadline.count() * kNsPerMs;
+  const std::int64_t deadline_ns = read_clocks().monotonic_ns + std::min(deadline, kMaxDeadline).count() * kNsPerMs;
   std::int64_t next_progress_ns = 0;
   bool delivered = head_seq == 0;
   for (Anchor now = read_clocks(); !delivered && now.monotonic_ns < deadline_ns; now = read_clocks()) {

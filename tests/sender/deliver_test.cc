@@ -46,6 +46,10 @@ TEST_F(Delivery, StreamWithoutAnEndIsDelivered) {
   EXPECT_TRUE(run(source)->delivered);
 }
 
+TEST_F(Delivery, DeliveryMayWaitForEver) {
+  EXPECT_TRUE(run(source, std::chrono::milliseconds::max())->delivered);
+}
+
 TEST_F(Delivery, EverythingIsStored) {
   source.add_logs(99);
   (void)run(source);
