@@ -3,9 +3,10 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <system_error>
 
-#include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -19,6 +20,12 @@ namespace {
 // Slow enough to cost nothing, quick enough for eyes. Polling also works where inotify does not: NFS and other clients'
 // writes.
 constexpr int kFollowIntervalMs = 100;
+constexpr std::size_t kPipeChunkBytes = 64 << 10;
+
+void print(const frame::ScanItem& item, DumpPrinter& printer) {
+  if (const auto* scanned = std::get_if<frame::ScannedFrame>(&item)) printer.add_frame(scanned->offset, scanned->frame);
+  if (const auto* damage = std::get_if<frame::Damage>(&item)) printer.add_damage(*damage);
+}
 
 // Prints what `reader` holds. Returns where it ended.
 Result<frame::End> drain(frame::FrameFileReader& reader, DumpPrinter& printer) {
@@ -26,21 +33,47 @@ Result<frame::End> drain(frame::FrameFileReader& reader, DumpPrinter& printer) {
     auto item = reader.next();
     if (!item) return tl::unexpected(item.error());
     if (const auto* end = std::get_if<frame::End>(&*item)) return *end;
-    if (const auto* scanned = std::get_if<frame::ScannedFrame>(&*item))
-      printer.add_frame(scanned->offset, scanned->frame);
-    if (const auto* damage = std::get_if<frame::Damage>(&*item)) printer.add_damage(*damage);
+    print(*item, printer);
     if (printer.done() || stop_requested()) return frame::End{};
   }
 }
 
-Result<void> dump_stdin(DumpPrinter& printer) {
-  const int copy = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return fail(ErrorCode::kIo, std::string("open failed: ") + std::strerror(errno) + ": standard input");
-  auto reader = frame::FrameFileReader::from_descriptor(frame::FileDescriptor(copy), "standard input");
+// The next bytes of a pipe; nothing at its end and when a signal came. Waits in turns, because a signal just before
+// read() would not wake it.
+Result<std::span<std::byte>> read_stdin(std::vector<std::byte>& chunk) {
+  pollfd ready{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (::poll(&ready, 1, kFollowIntervalMs) <= 0) {
+    if (stop_requested()) return std::span<std::byte>{};
+  }
+  const ssize_t got = ::read(STDIN_FILENO, chunk.data(), chunk.size());
+  if (got < 0) return fail(ErrorCode::kIo, fmt::format("read failed: {}: standard input", std::strerror(errno)));
+  return std::span(chunk).first(static_cast<std::size_t>(got));
+}
+
+// A pipe may be slow, so that what came is shown before more is waited for.
+Result<void> dump_stdin(DumpPrinter& printer, Output& out) {
   printer.set_input("standard input");
-  const auto end = drain(reader, printer);
-  if (!end) return tl::unexpected(end.error());
-  if (end->torn_bytes > 0) printer.add_torn_tail(*end);
+  frame::Scanner scanner;
+  std::vector<std::byte> chunk(kPipeChunkBytes);
+  while (!printer.done() && !stop_requested()) {
+    const auto item = scanner.next();
+    if (const auto* end = std::get_if<frame::End>(&item)) {
+      if (end->torn_bytes > 0) printer.add_torn_tail(*end);
+      return {};
+    }
+    if (!std::holds_alternative<frame::NeedMore>(item)) {
+      print(item, printer);
+      continue;
+    }
+    out.flush();
+    const auto bytes = read_stdin(chunk);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (bytes->empty()) {
+      scanner.finish();
+    } else {
+      scanner.push(*bytes);
+    }
+  }
   return {};
 }
 
@@ -91,7 +124,7 @@ class FollowedFiles {
 }  // namespace
 
 Result<void> dump_files(const std::vector<std::string>& paths, bool follow, DumpPrinter& printer, Output& out) {
-  if (paths.size() == 1 && paths.front() == "-") return dump_stdin(printer);
+  if (paths.size() == 1 && paths.front() == "-") return dump_stdin(printer, out);
   FollowedFiles files(paths, printer);
   if (auto looked = files.look(!follow); !looked || !follow) return looked;
   while (!printer.done() && !stop_requested()) {

@@ -111,6 +111,20 @@ TEST_F(DumpTest, StandardInputCanBeDumped) {
   EXPECT_EQ(lines_of(outcome.out).size(), 5U);
 }
 
+TEST_F(DumpTest, PipeThatPausesIsShownAtOnce) {
+  Program program({"dump", "-"}, to_frame(make_config(7)));
+  EXPECT_TRUE(holds(program.read_line(), "CONFIG"));
+  program.write(to_frame(make_end(7, 2)));
+  EXPECT_TRUE(holds(program.read_line(), "END"));
+}
+
+TEST_F(DumpTest, InterruptEndsAPipeThatPauses) {
+  Program program({"dump", "-"}, to_frame(make_config(7)));
+  program.read_line();
+  program.signal(SIGINT);
+  EXPECT_TRUE(program.has_ended());
+}
+
 TEST_F(DumpTest, FolderIsDumpedFileByFile) {
   write_file(segment_path(folder_.path(), "run-1", 2), to_frame(make_file(2)));
   write_file(folder_.path() / "store_id", "not a frame");

@@ -26,15 +26,14 @@ struct Outcome {
 // A process under way. Killed at the end of its life if it still runs.
 class Program {
  public:
-  // `input` becomes its standard input.
+  // Its standard input begins with `input` and stays open until finish().
   explicit Program(std::vector<std::string> arguments, const std::string& input = "") {
-    int in[2];
-    EXPECT_EQ(::pipe2(in, O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(in_, O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(out_, O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(err_, O_CLOEXEC), 0);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, in_[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out_[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, err_[1], STDERR_FILENO);
     arguments.insert(arguments.begin(), SIDEBAND_BINARY);
@@ -43,18 +42,17 @@ class Program {
     argv.push_back(nullptr);
     EXPECT_EQ(::posix_spawn(&pid_, SIDEBAND_BINARY, &actions, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&actions);
-    ::close(in[0]);
+    ::close(in_[0]);
     ::close(out_[1]);
     ::close(err_[1]);
-    // Inputs in these tests are smaller than a pipe's 64 KiB, so this does not block.
-    EXPECT_EQ(::write(in[1], input.data(), input.size()), static_cast<ssize_t>(input.size()));
-    ::close(in[1]);
+    write(input);
   }
   ~Program() {
     if (pid_ > 0) {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
     }
+    close_in();
     close_out();
     ::close(err_[0]);
   }
@@ -71,6 +69,11 @@ class Program {
     return line;
   }
 
+  // Inputs in these tests are smaller than a pipe's 64 KiB, so this does not block.
+  void write(const std::string& input) {
+    EXPECT_EQ(::write(in_[1], input.data(), input.size()), static_cast<ssize_t>(input.size()));
+  }
+
   void signal(int number) { ::kill(pid_, number); }
 
   // Nobody reads its output any more.
@@ -79,8 +82,16 @@ class Program {
     out_[0] = -1;
   }
 
+  // Waits for the end of its output, without ending its input.
+  bool has_ended() {
+    while (read_more(out_[0], text_)) {
+    }
+    return !::testing::Test::HasFailure();
+  }
+
   // Waits for its end.
   Outcome finish() {
+    close_in();
     Outcome outcome;
     outcome.out = text_;
     while (out_[0] >= 0 && read_more(out_[0], outcome.out)) {
@@ -95,6 +106,11 @@ class Program {
   }
 
  private:
+  void close_in() {
+    if (in_[1] >= 0) ::close(in_[1]);
+    in_[1] = -1;
+  }
+
   // False at the end of the pipe, or at the deadline, which ends the process, too.
   bool read_more(int fd, std::string& text) {
     pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
@@ -110,7 +126,7 @@ class Program {
   }
 
   pid_t pid_ = -1;
-  int out_[2] = {-1, -1}, err_[2] = {-1, -1};
+  int in_[2] = {-1, -1}, out_[2] = {-1, -1}, err_[2] = {-1, -1};
   std::string text_;  // read, not yet handed out
 };
 
