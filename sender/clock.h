@@ -6,6 +6,7 @@
 // clock, and what was translated before stays as it was.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,9 @@
 #include "sender/messages.h"
 
 namespace sideband::sender {
+
+// Longer waits are cut to this: "for ever", milliseconds::max(), would wrap around when it is added to a clock.
+inline constexpr std::chrono::milliseconds kMaxDeadline = std::chrono::hours(24 * 365);
 
 // Any thread. Copyable: one flag.
 class TickCounter {

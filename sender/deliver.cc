@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "sender/clock.h"
 #include "sender/launch.h"
 
 namespace sideband::sender {
 namespace {
 
 constexpr std::chrono::milliseconds kStep{100};
-// "For ever", milliseconds::max(), must not wrap around when it is added to a clock.
-constexpr std::chrono::milliseconds kMaxDeadline = std::chrono::hours(24 * 365);
 
 bool ends_with_end(FrameSource& source) {
   const auto bytes = source.read(source.head_seq());

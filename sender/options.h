@@ -59,6 +59,7 @@ struct Options {
 
   // How long points may wait before they are put into a frame: the publisher's poll interval when there is little to
   // do. Lower costs CPU (a few µs a poll), higher delays live charts. Under load it polls every millisecond or at once.
+  // At least 1 ms.
   std::chrono::milliseconds flush_interval{20};
   std::chrono::milliseconds finish_deadline{10'000};  // used by the destructor and by finish() without an argument
   std::uint32_t heartbeat_ms = 30'000;                // until the collector's ACK names another

@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "sender/clock.h"
 #include "sender/launch.h"
 #include "sender/publisher_loop.h"
 
@@ -29,8 +30,6 @@ using std::chrono::steady_clock;
 // Beyond the deadline of finish(): to empty the rings, and for a publisher that is held up by its disk.
 constexpr std::int64_t kDrainGraceNs = 500 * kNsPerMs;
 constexpr milliseconds kFinishGrace{900};
-// "For ever", milliseconds::max(), must not wrap around when it is added to a clock.
-constexpr milliseconds kMaxDeadline = std::chrono::hours(24 * 365);
 constexpr std::chrono::nanoseconds kAskedWait = milliseconds(1);  // between looks at the rings while a flush() waits
 
 struct FinishRequest {

@@ -44,7 +44,8 @@ struct Item {
 
 class Recorder {
  public:
-  // kInvalidArgument: ring_bytes is no power of two from 64 KiB to 1 GiB, or queue_wait is negative.
+  // kInvalidArgument: ring_bytes is no power of two from 64 KiB to 1 GiB, queue_wait is negative, or flush_interval is
+  // less than 1 ms: the publisher would never rest.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>> open(const Options& options);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -1,4 +1,5 @@
 // The cold side of the Recorder: opening, registering, counting. What log() runs through is in recorder.cc.
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <new>
@@ -30,6 +31,10 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const Options& options) {
     return fail(ErrorCode::kInvalidArgument,
                 "open run: expected queue_wait of 0 ms or more, found " + std::to_string(options.queue_wait.count()));
   }
+  if (options.flush_interval.count() < 1) {
+    return fail(ErrorCode::kInvalidArgument, "open run: expected flush_interval of 1 ms or more, found " +
+                                                 std::to_string(options.flush_interval.count()));
+  }
   watch_forks(&Recorder::forget_thread);
   return std::unique_ptr<Recorder>(new Recorder(options));
 }
@@ -39,7 +44,7 @@ Recorder::Recorder(const Options& options)
       generation_(fork_generation()),
       counter_(TickCounter::detect()),
       policy_(options.queue_policy),
-      queue_wait_(options.queue_wait),
+      queue_wait_(std::min(options.queue_wait, kMaxDeadline)),
       opened_(read_clocks(counter_)),
       rings_(std::make_shared<RingPool>(options.ring_bytes)) {}
 

@@ -66,6 +66,10 @@ TEST_F(RecorderTest, RingSizeBelowTheLeastIsRefused) {
   EXPECT_EQ(Recorder::open({.ring_bytes = 32'768}).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(RecorderTest, FlushIntervalOfNothingIsRefused) {
+  EXPECT_EQ(Recorder::open({.flush_interval = std::chrono::milliseconds(0)}).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST_F(RecorderTest, LoggedPointsAreCounted) {
   open();
   log(1);
@@ -164,6 +168,17 @@ TEST_F(RecorderTest, WaitPolicyLosesNothingWhileSomeoneDrains) {
   logger.join();
   drain();
   EXPECT_EQ(reader_.points.size(), 20'000U);
+}
+
+TEST_F(RecorderTest, WaitPolicyMayWaitForEver) {
+  open({.ring_bytes = 65'536, .queue_policy = QueuePolicy::kWait, .queue_wait = std::chrono::milliseconds::max()});
+  std::atomic<bool> done{false};
+  std::jthread logger([&] {
+    for (int i = 0; i < 20'000; ++i) log(i);
+    done = true;
+  });
+  while (!done) drain();
+  EXPECT_EQ(dropped(LossReason::kQueueFull), 0U);
 }
 
 TEST_F(RecorderTest, WaitPolicyDropsAtItsDeadline) {
