@@ -26,7 +26,7 @@ void DumpStats::add(const BookedFrame& frame) {
     v1::Skip skip;
     const auto& payload = frame.frame.payload;
     if (skip.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
-      (void)stream.seqs.skip(skip.seq(), skip.to_seq());
+      (void)stream.seqs.skip(frame.id->seq, skip.to_seq());
       return;
     }
   }

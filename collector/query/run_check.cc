@@ -131,7 +131,7 @@ class Checker {
     const auto id = frame::decode_stream_seq(at.frame.payload);
     if (!id) return unreadable(at, id.error().message);
     Stream& stream = streams_[id->stream_id];
-    if (at.frame.is(frame::MessageType::kSkip)) return add_skip(at, stream);
+    if (at.frame.is(frame::MessageType::kSkip)) return add_skip(at, *id, stream);
     if (!stream.seqs.add(id->seq).is_new) {
       ++check_.duplicates;
       return;
@@ -144,16 +144,16 @@ class Checker {
     if (!parse(at.frame.payload, end)) unreadable(at, "the payload is not an End message");
   }
 
-  void add_skip(const RunFrame& at, Stream& stream) {
+  void add_skip(const RunFrame& at, frame::StreamSeq id, Stream& stream) {
     v1::Skip skip;
     if (!parse(at.frame.payload, skip)) return unreadable(at, "the payload is not a Skip message");
-    if (skip.to_seq() < skip.seq()) unreadable(at, "SKIP ends before it begins");
-    if (!stream.seqs.skip(skip.seq(), skip.to_seq())) {
+    if (skip.to_seq() < id.seq) unreadable(at, "SKIP ends before it begins");
+    if (!stream.seqs.skip(id.seq, skip.to_seq())) {
       ++check_.duplicates;
       return;
     }
-    problem(fmt::format("stream {:016x}: frames {}..{} were skipped: {} {}", skip.stream_id(), skip.seq(),
-                        skip.to_seq(), v1::LossReason_Name(skip.reason()), skip.text()));
+    problem(fmt::format("stream {:016x}: frames {}..{} were skipped: {} {}", id.stream_id, id.seq, skip.to_seq(),
+                        v1::LossReason_Name(skip.reason()), skip.text()));
   }
 
   void add_config(const RunFrame& at, Stream& stream) {

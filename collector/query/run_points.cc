@@ -29,7 +29,7 @@ class Pass {
     if (frame.is(frame::MessageType::kSkip)) {
       v1::Skip skip;
       if (parse(frame.payload, skip)) {
-        (void)stream.seqs.skip(skip.seq(), skip.to_seq());
+        (void)stream.seqs.skip(id->seq, skip.to_seq());
       } else {
         ++result_.health.undecodable_frames;
       }

@@ -125,7 +125,7 @@ void RunSummaryBuilder::add(const frame::Frame& frame) {
   if (!id) return;
   StreamSummary& at = stream(id->stream_id);
   if (frame.is(frame::MessageType::kSkip)) {
-    add_skip(at, frame.payload);
+    add_skip(at, id->seq, frame.payload);
     return;
   }
   const auto verdict = at.seqs.add(id->seq);
@@ -171,13 +171,13 @@ void RunSummaryBuilder::add_log(StreamSummary& stream, frame::Bytes payload, boo
   raise(stream.last_wall_ns, last_wall_ns(log_));
 }
 
-void RunSummaryBuilder::add_skip(StreamSummary& stream, frame::Bytes payload) {
+void RunSummaryBuilder::add_skip(StreamSummary& stream, std::uint64_t seq, frame::Bytes payload) {
   v1::Skip skip;
   if (!parse(payload, skip)) {
     ++stream.undecodable;
     return;
   }
-  if (stream.seqs.skip(skip.seq(), skip.to_seq())) {
+  if (stream.seqs.skip(seq, skip.to_seq())) {
     ++stream.frames;
   } else {
     ++stream.duplicates;

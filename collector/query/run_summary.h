@@ -82,7 +82,7 @@ class RunSummaryBuilder {
   StreamSummary& stream(std::uint64_t stream_id);
   void add_config(StreamSummary& stream, frame::Bytes payload);
   void add_log(StreamSummary& stream, frame::Bytes payload, bool follows_hole);
-  void add_skip(StreamSummary& stream, frame::Bytes payload);
+  void add_skip(StreamSummary& stream, std::uint64_t seq, frame::Bytes payload);
   void add_end(StreamSummary& stream, frame::Bytes payload, bool follows_hole);
 
   std::map<std::uint64_t, StreamSummary> streams_;

@@ -52,6 +52,15 @@ TEST_F(RunSummaryTest, PointsInAHoleAreKnownFromTheTotals) {
   EXPECT_EQ(build().missing_frames, 6U);
 }
 
+TEST_F(RunSummaryTest, SeqInFrontOfASkipCounts) {
+  v1::Skip again;
+  again.set_seq(9);
+  const std::string payload = test::make_skip(7, 1, 5).SerializeAsString() + again.SerializeAsString();
+  const std::string bytes = test::frame_of(frame::MessageType::kSkip, payload);
+  builder_.add(test::decoded(bytes));
+  EXPECT_EQ(build().skipped_frames, 5U);
+}
+
 TEST_F(RunSummaryTest, PointsInSkippedFramesAreLost) {
   add(test::make_config(7));
   add_points(7, 2, 10, 10);
