@@ -32,12 +32,10 @@ bool SeqLedger::skip(std::uint64_t seq, std::uint64_t to_seq) {
   to_seq = std::max(seq, to_seq);
   bool changed = false;
   // Holes that the SKIP explains: cut them out of the missing ones.
-  for (auto at = missing_.begin(); at != missing_.end();) {
+  auto at = missing_.upper_bound(seq);
+  if (at != missing_.begin() && std::prev(at)->second >= seq) --at;
+  while (at != missing_.end() && at->first <= to_seq) {
     const auto [first, last] = *at;
-    if (last < seq || first > to_seq) {
-      ++at;
-      continue;
-    }
     at = missing_.erase(at);
     if (first < seq) missing_.emplace(first, seq - 1);
     if (last > to_seq) missing_.emplace(to_seq + 1, last);
