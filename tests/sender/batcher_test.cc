@@ -6,51 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "sender/recorder.h"
 #include "sender/utf8.h"
-#include "tests/sender/log_reader.h"
+#include "tests/sender/batcher_fixture.h"
 
 namespace sideband::sender {
 namespace {
-
-constexpr std::uint64_t kStream = 0x1122334455667788;
-
-// A recorder and a batcher whose payloads are all accepted and read.
-class BatcherTest : public testing::Test {
- protected:
-  explicit BatcherTest(Options options = {}) : recorder_(Recorder::open(options).value()), batcher_(*recorder_) {}
-
-  std::uint32_t shape(std::vector<std::string_view> keys) { return recorder_->register_row(keys); }
-  void log(std::uint32_t row_shape, std::int64_t step, std::vector<double> values) {
-    recorder_->log_row(row_shape, step, values.data(), values.size());
-  }
-  void log_text(std::string_view text) {
-    recorder_->log_item({.kind = RecordKind::kText, .key = {}, .content = text, .step = {}});
-  }
-
-  std::string take() {
-    const std::string payload(batcher_.next_payload(kStream, ++seq_, 1).bytes);
-    if (payload.empty()) --seq_;
-    return payload;
-  }
-  bool read_one() {
-    const std::string payload = take();
-    if (payload.empty()) return false;
-    EXPECT_LE(payload.size(), frame::kMaxPayloadBytes);
-    reader_.read(payload);
-    batcher_.accept();
-    return true;
-  }
-  void drain() {
-    while (read_one()) {
-    }
-  }
-
-  std::unique_ptr<Recorder> recorder_;
-  Batcher batcher_;
-  LogReader reader_;
-  std::uint64_t seq_ = 0;
-};
 
 class SmallRingTest : public BatcherTest {
  protected:
@@ -107,86 +67,6 @@ TEST_F(BatcherTest, PointsTotalCountsThisPayloadToo) {
   log(shape({"a", "b"}), 1, {1, 2});
   drain();
   EXPECT_EQ(reader_.logs.back().points_total(), 2U);
-}
-
-TEST_F(BatcherTest, PayloadThatWasNotAcceptedComesAgain) {
-  log(shape({"loss"}), 7, {0.25});
-  ASSERT_TRUE(read_one());
-  static_cast<void>(take());
-  drain();
-  EXPECT_EQ(reader_.points.size(), 1U);
-}
-
-TEST_F(BatcherTest, DroppedPayloadIsCountedUnderItsReason) {
-  log(shape({"a", "b"}), 1, {1, 2});
-  ASSERT_TRUE(read_one());
-  static_cast<void>(take());
-  batcher_.drop(LossReason::kQuota);
-  EXPECT_EQ(batcher_.drops(), (std::vector{std::pair{LossReason::kQuota, std::uint64_t{2}}}));
-}
-
-TEST_F(BatcherTest, DropsAreSentOnceTheyChange) {
-  recorder_->count_drop(LossReason::kQueueFull, 5);
-  drain();
-  ASSERT_EQ(reader_.logs.size(), 1U);
-  EXPECT_EQ(reader_.logs[0].drops(0).points(), 5U);
-}
-
-TEST_F(BatcherTest, DropsThatAreRefusedDoNotComeBackAlone) {
-  recorder_->count_drop(LossReason::kQueueFull, 5);
-  static_cast<void>(take());
-  batcher_.drop(LossReason::kQuota);
-  EXPECT_EQ(take(), "");
-}
-
-TEST_F(BatcherTest, DroppedDefinitionsStayOwed) {
-  log(shape({"loss"}), 1, {1});
-  static_cast<void>(take());
-  batcher_.drop(LossReason::kQuota);
-  log(shape({"loss"}), 2, {2});
-  drain();
-  EXPECT_EQ(reader_.points, (std::vector{float_point("loss", 2, 2)}));
-}
-
-TEST_F(BatcherTest, DroppedDefinitionsTakeThePointsWithThem) {
-  log(shape({"loss"}), 1, {1});
-  static_cast<void>(take());
-  batcher_.drop(LossReason::kQuota);
-  EXPECT_EQ(batcher_.drops(), (std::vector{std::pair{LossReason::kQuota, std::uint64_t{1}}}));
-}
-
-TEST_F(BatcherTest, KeyframeRepeatsAllDefinitions) {
-  log(shape({"loss"}), 1, {1});
-  drain();
-  batcher_.repeat_definitions();
-  ASSERT_TRUE(read_one());
-  EXPECT_EQ(reader_.logs.back().keys_size(), 1);
-}
-
-TEST_F(BatcherTest, NewStreamRepeatsAllDefinitions) {
-  log(shape({"loss"}), 1, {1});
-  drain();
-  batcher_.begin_stream();
-  ASSERT_TRUE(read_one());
-  EXPECT_EQ(reader_.logs.back().keys_size(), 1);
-}
-
-TEST_F(BatcherTest, NewStreamCountsItsOwnPoints) {
-  log(shape({"a", "b"}), 1, {1, 2});
-  drain();
-  batcher_.begin_stream();
-  log(shape({"a"}), 2, {1});
-  drain();
-  EXPECT_EQ(reader_.logs.back().points_total(), 1U);
-}
-
-TEST_F(BatcherTest, NewStreamCountsOnlyDropsThatTheOneBeforeDidNotTell) {
-  recorder_->count_drop(LossReason::kQuota, 5);
-  drain();
-  recorder_->count_drop(LossReason::kQuota, 2);
-  batcher_.begin_stream();
-  drain();
-  EXPECT_EQ(reader_.logs.back().drops(0).points(), 2U);
 }
 
 TEST_F(BatcherTest, ManyDefinitionsAreCutIntoPayloads) {
