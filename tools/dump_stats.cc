@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "collector/query/log_decoder.h"
+#include "collector/query/parse_message.h"
 #include "tools/messages.h"
 #include "tools/table.h"
 #include "tools/text.h"
@@ -24,8 +25,7 @@ void DumpStats::add(const BookedFrame& frame) {
   stream.bytes += frame.frame.bytes.size();
   if (frame.frame.is(frame::MessageType::kSkip)) {
     v1::Skip skip;
-    const auto& payload = frame.frame.payload;
-    if (skip.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+    if (collector::parse_message(frame.frame.payload, skip)) {
       (void)stream.seqs.skip(frame.id->seq, skip.to_seq());
       return;
     }

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <google/protobuf/text_format.h>
 
+#include "collector/query/parse_message.h"
 #include "collector/query/wall_clock.h"
 #include "tools/log_text.h"
 #include "tools/messages.h"
@@ -83,7 +84,7 @@ Described describe_log(const BookedFrame& frame, const KeyPattern& key) {
 template <typename Message, typename Describe>
 Described describe_as(const frame::Frame& frame, Describe&& describe) {
   Message message;
-  if (!message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) {
+  if (!collector::parse_message(frame.payload, message)) {
     return {"unreadable: the payload is not such a message", {}};
   }
   return describe(message);

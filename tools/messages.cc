@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <google/protobuf/util/json_util.h>
 
+#include "collector/query/parse_message.h"
 #include "proto/sideband.pb.h"
 
 namespace sideband::tools {
@@ -65,7 +66,7 @@ std::unique_ptr<Message> decode_message(const frame::Frame& frame) {
   const Message* prototype = prototype_of(static_cast<frame::MessageType>(frame.header.type));
   if (prototype == nullptr) return nullptr;
   std::unique_ptr<Message> message(prototype->New());
-  if (!message->ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) return nullptr;
+  if (!collector::parse_message(frame.payload, *message)) return nullptr;
   return message;
 }
 

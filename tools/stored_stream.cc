@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "collector/query/parse_message.h"
 #include "collector/query/run_reader.h"
 #include "proto/sideband.pb.h"
 
@@ -67,7 +68,7 @@ void StoredStream::add(const frame::Frame& frame, std::uint64_t seq, std::uint64
   entries.push_back({seq, last_seq, offset, file, static_cast<std::uint32_t>(frame.bytes.size())});
   if (!frame.is(frame::MessageType::kConfig)) return;
   v1::Config config;
-  if (!config.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) return;
+  if (!collector::parse_message(frame.payload, config)) return;
   if (config.spool_id().size() != identity_.spool_id.size()) return;
   config_seqs_.push_back(seq);
   // An opening count of 0: a sender that still lives has a higher one, and is never fenced by its own copy. The nonce

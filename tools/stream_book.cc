@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "collector/query/log_decoder.h"
+#include "collector/query/parse_message.h"
 #include "tools/text.h"
 
 namespace sideband::tools {
@@ -16,7 +17,7 @@ BookedFrame StreamBook::learn(const frame::Frame& frame) {
   BookedFrame booked{.frame = frame, .id = {}, .log_error = {}};
   if (frame.is(frame::MessageType::kFile)) {
     v1::File file;
-    if (file.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) file_run_id_ = file.run_id();
+    if (collector::parse_message(frame.payload, file)) file_run_id_ = file.run_id();
     return booked;
   }
   if (!frame::is_sequenced(frame.header.type)) return booked;
@@ -42,7 +43,7 @@ BookedFrame StreamBook::learn(const frame::Frame& frame) {
 
 void StreamBook::learn_config(frame::Bytes payload, StreamEntry& stream) {
   v1::Config config;
-  if (!config.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) return;
+  if (!collector::parse_message(payload, config)) return;
   stream.project = config.project();
   stream.run_id = config.run_id();
   stream.run_name = config.run_name();

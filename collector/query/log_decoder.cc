@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <zstd.h>
 
+#include "collector/query/parse_message.h"
+
 namespace sideband::collector {
 namespace {
 
@@ -41,7 +43,7 @@ Result<void> unpack_batch(v1::Log& log) {
 }  // namespace
 
 Result<void> decode_log(frame::Bytes payload, v1::Log& log) {
-  if (!log.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+  if (!parse_message(payload, log)) {
     return fail(ErrorCode::kCorrupt, "bad LOG: the payload is not a Log message");
   }
   if (log.zstd_batch().empty()) return {};

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "collector/query/parse_message.h"
 #include "collector/query/run_reader.h"
 
 namespace sideband::collector {
@@ -25,7 +26,7 @@ Result<RunHead> read_head(const RunFolder& folder) {
     const auto* frame = std::get_if<RunFrame>(&*item);
     if (frame == nullptr || !frame->frame.is(frame::MessageType::kConfig)) continue;
     v1::Config config;
-    if (!config.ParseFromArray(frame->frame.payload.data(), static_cast<int>(frame->frame.payload.size()))) continue;
+    if (!parse_message(frame->frame.payload, config)) continue;
     head.project = config.project();
     head.name = config.run_name();
     head.started_wall_ns = config.opened().wall_ns();

@@ -6,17 +6,13 @@
 #include <fmt/core.h>
 
 #include "collector/query/log_decoder.h"
+#include "collector/query/parse_message.h"
 #include "collector/query/point_decoder.h"
 #include "collector/query/run_reader.h"
 #include "collector/query/seq_ledger.h"
 
 namespace sideband::collector {
 namespace {
-
-template <typename Message>
-bool parse(frame::Bytes payload, Message& message) {
-  return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
-}
 
 class Checker {
  public:
@@ -80,7 +76,7 @@ class Checker {
 
   void add_file(const RunFrame& at) {
     v1::File file;
-    if (!parse(at.frame.payload, file)) return unreadable(at, "the payload is not a File message");
+    if (!parse_message(at.frame.payload, file)) return unreadable(at, "the payload is not a File message");
     if (at.offset != 0) disagree(at, "a FILE frame in the middle of a file");
     if (file.format_version() != frame::kFileFormatVersion) {
       disagree(at,
@@ -99,7 +95,7 @@ class Checker {
 
   void add_seal(const RunFrame& at) {
     v1::Seal seal;
-    if (!parse(at.frame.payload, seal)) return unreadable(at, "the payload is not a Seal message");
+    if (!parse_message(at.frame.payload, seal)) return unreadable(at, "the payload is not a Seal message");
     const bool is_first = seal_frames_bytes_ == 0;
     if (is_first && seal.file_bytes() != at.offset) {
       disagree(at, fmt::format("SEAL claims {} bytes before it, found {}", seal.file_bytes(), at.offset));
@@ -141,12 +137,12 @@ class Checker {
     if (!at.frame.is(frame::MessageType::kEnd)) return;  // a later version's
     stream.ended = true;
     v1::End end;
-    if (!parse(at.frame.payload, end)) unreadable(at, "the payload is not an End message");
+    if (!parse_message(at.frame.payload, end)) unreadable(at, "the payload is not an End message");
   }
 
   void add_skip(const RunFrame& at, frame::StreamSeq id, Stream& stream) {
     v1::Skip skip;
-    if (!parse(at.frame.payload, skip)) return unreadable(at, "the payload is not a Skip message");
+    if (!parse_message(at.frame.payload, skip)) return unreadable(at, "the payload is not a Skip message");
     if (skip.to_seq() < id.seq) unreadable(at, "SKIP ends before it begins");
     if (!stream.seqs.skip(id.seq, skip.to_seq())) {
       ++check_.duplicates;
@@ -158,7 +154,7 @@ class Checker {
 
   void add_config(const RunFrame& at, Stream& stream) {
     v1::Config config;
-    if (!parse(at.frame.payload, config)) return unreadable(at, "the payload is not a Config message");
+    if (!parse_message(at.frame.payload, config)) return unreadable(at, "the payload is not a Config message");
     stream.decoder.set_opened(config.opened());
   }
 

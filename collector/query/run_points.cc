@@ -3,15 +3,11 @@
 #include <utility>
 
 #include "collector/query/log_decoder.h"
+#include "collector/query/parse_message.h"
 #include "collector/query/run_reader.h"
 
 namespace sideband::collector {
 namespace {
-
-template <typename Message>
-bool parse(frame::Bytes payload, Message& message) {
-  return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
-}
 
 class Pass {
  public:
@@ -28,7 +24,7 @@ class Pass {
     stream.stream_id = id->stream_id;
     if (frame.is(frame::MessageType::kSkip)) {
       v1::Skip skip;
-      if (parse(frame.payload, skip)) {
+      if (parse_message(frame.payload, skip)) {
         (void)stream.seqs.skip(id->seq, skip.to_seq());
       } else {
         ++result_.health.undecodable_frames;
@@ -43,7 +39,7 @@ class Pass {
  private:
   void add_config(const frame::Frame& frame, StreamPass& stream) {
     v1::Config config;
-    if (!parse(frame.payload, config)) {
+    if (!parse_message(frame.payload, config)) {
       ++result_.health.undecodable_frames;
       return;
     }

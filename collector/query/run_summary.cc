@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "collector/query/log_decoder.h"
+#include "collector/query/parse_message.h"
 #include "collector/query/run_facts.h"
 #include "collector/query/wall_clock.h"
 
@@ -19,11 +20,6 @@ std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
 std::int64_t saturating_ns(std::int64_t us) {
   constexpr auto kLimitUs = std::numeric_limits<std::int64_t>::max() / 1'000;
   return std::clamp(us, -kLimitUs, kLimitUs) * 1'000;
-}
-
-template <typename Message>
-bool parse(frame::Bytes payload, Message& message) {
-  return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
 }
 
 void add_drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops, StreamSummary& stream) {
@@ -141,7 +137,7 @@ void RunSummaryBuilder::add(const frame::Frame& frame) {
 
 void RunSummaryBuilder::add_config(StreamSummary& stream, frame::Bytes payload) {
   v1::Config config;
-  if (!parse(payload, config)) {
+  if (!parse_message(payload, config)) {
     ++stream.undecodable;
     return;
   }
@@ -173,7 +169,7 @@ void RunSummaryBuilder::add_log(StreamSummary& stream, frame::Bytes payload, boo
 
 void RunSummaryBuilder::add_skip(StreamSummary& stream, std::uint64_t seq, frame::Bytes payload) {
   v1::Skip skip;
-  if (!parse(payload, skip)) {
+  if (!parse_message(payload, skip)) {
     ++stream.undecodable;
     return;
   }
@@ -186,7 +182,7 @@ void RunSummaryBuilder::add_skip(StreamSummary& stream, std::uint64_t seq, frame
 
 void RunSummaryBuilder::add_end(StreamSummary& stream, frame::Bytes payload, bool follows_hole) {
   v1::End end;
-  if (!parse(payload, end)) {
+  if (!parse_message(payload, end)) {
     ++stream.undecodable;
     end.set_status(v1::End::STATUS_UNKNOWN);
   }

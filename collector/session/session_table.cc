@@ -5,17 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "collector/query/parse_message.h"
 #include "collector/session/syn_check.h"
 
 namespace sideband::collector {
 namespace {
 
 constexpr std::uint32_t kOverloadedRetryMs = 10'000;
-
-template <typename Message>
-bool parse(frame::Bytes payload, Message& message) {
-  return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
-}
 
 }  // namespace
 
@@ -60,7 +56,7 @@ SessionTable::DataVerdict SessionTable::receive_data(std::uint64_t token, frame:
 
 std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Syn syn;
-  if (!parse(payload, syn)) return refuse_undecodable(peer, "SYN");
+  if (!parse_message(payload, syn)) return refuse_undecodable(peer, "SYN");
   if (const auto refusal = check_syn(syn)) {
     refuse(peer, *refusal, 0, syn.syn_nonce());
     return std::nullopt;
@@ -142,7 +138,7 @@ void SessionTable::open(const v1::Syn& syn, const SpoolId& spool_id, std::string
 
 std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Config config;
-  if (!parse(payload, config)) return refuse_undecodable(peer, "CONFIG");
+  if (!parse_message(payload, config)) return refuse_undecodable(peer, "CONFIG");
   const auto found = token_of_stream_.find(config.stream_id());
   if (found == token_of_stream_.end()) return refuse_token(peer, 0);
   Session& session = by_token_.at(found->second);
@@ -163,7 +159,7 @@ std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::
 
 std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Ping ping;
-  if (!parse(payload, ping)) return refuse_undecodable(peer, "PING");
+  if (!parse_message(payload, ping)) return refuse_undecodable(peer, "PING");
   Session* session = find_mutable(ping.token());
   if (session == nullptr) return refuse_token(peer, ping.token());
   hear(*session, peer, now);
@@ -175,7 +171,7 @@ std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::By
 
 std::optional<BadMessage> SessionTable::on_pong(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Pong pong;
-  if (!parse(payload, pong)) return refuse_undecodable(peer, "PONG");
+  if (!parse_message(payload, pong)) return refuse_undecodable(peer, "PONG");
   Session* session = find_mutable(pong.token());
   if (session == nullptr) return BadMessage::kUnknownToken;  // an answer: it needs none
   hear(*session, peer, now);
@@ -184,7 +180,7 @@ std::optional<BadMessage> SessionTable::on_pong(std::string_view peer, frame::By
 
 std::optional<BadMessage> SessionTable::on_fin(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Fin fin;
-  if (!parse(payload, fin)) return refuse_undecodable(peer, "FIN");
+  if (!parse_message(payload, fin)) return refuse_undecodable(peer, "FIN");
   Session* session = find_mutable(fin.token());
   if (session == nullptr) return refuse_token(peer, fin.token());
   hear(*session, peer, now);
@@ -195,7 +191,7 @@ std::optional<BadMessage> SessionTable::on_fin(std::string_view peer, frame::Byt
 
 std::optional<BadMessage> SessionTable::on_bye(frame::Bytes payload) {
   v1::Bye bye;
-  if (!parse(payload, bye)) return BadMessage::kBadIdentity;
+  if (!parse_message(payload, bye)) return BadMessage::kBadIdentity;
   if (find(bye.token()) == nullptr) return BadMessage::kUnknownToken;
   drop(bye.token(), true);
   return std::nullopt;
