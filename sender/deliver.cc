@@ -20,8 +20,7 @@ bool ends_with_end(FrameSource& source) {
 
 }  // namespace
 
-Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings, std::chrono::milliseconds deadline,
-                              const std::function<void(const DeliverProgress&)>& progress) {
+Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings, std::chrono::milliseconds deadline) {
   auto context = open_context();
   if (!context) return tl::unexpected(context.error());
   if (auto socket = connect_control(**context, settings.endpoint, {}); !socket) {
@@ -33,7 +32,6 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
 
   const Session& session = uplink.session();
   const std::int64_t deadline_ns = read_clocks().monotonic_ns + std::min(deadline, kMaxDeadline).count() * kNsPerMs;
-  std::int64_t next_progress_ns = 0;
   bool delivered = head_seq == 0;
   for (Anchor now = read_clocks(); !delivered && now.monotonic_ns < deadline_ns; now = read_clocks()) {
     const bool more = uplink.pump(now);
@@ -42,10 +40,6 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
                 (session.state() == SessionState::kClosed || session.state() == SessionState::kStreaming ||
                  session.is_stream_lost());
     if (session.state() == SessionState::kSpoolOnly) break;
-    if (progress && now.monotonic_ns >= next_progress_ns) {
-      next_progress_ns = now.monotonic_ns + kStep.count() * kNsPerMs;
-      progress({session.committed_seq(), head_seq, session.state()});
-    }
     if (!more && !delivered)
       uplink.wait(std::min(kStep, std::chrono::milliseconds(1 + (deadline_ns - now.monotonic_ns) / kNsPerMs)));
   }
@@ -57,7 +51,6 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
                        .bytes_sent = uplink.bytes_sent(),
                        .frames_lost = uplink.frames_lost(),
                        .trouble = delivered ? "" : session.trouble()};
-  if (progress) progress({report.committed_seq, head_seq, session.state()});
   uplink.leave();
   if (refused) return fail(ErrorCode::kUnsupported, report.trouble + ": " + settings.endpoint);
   return report;

@@ -4,17 +4,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "sender/uplink.h"
 
 namespace sideband::sender {
-
-struct DeliverProgress {
-  std::uint64_t committed_seq = 0, head_seq = 0;
-  SessionState state = SessionState::kConnecting;
-};
 
 struct DeliverReport {
   bool delivered = false;           // all of it is on the collector's stable storage
@@ -25,11 +19,9 @@ struct DeliverReport {
   std::string trouble;                            // when not delivered: why
 };
 
-// Calls `progress` (which may be empty) about ten times a second and returns by the deadline either way. Errors: an
-// address that is none (kInvalidArgument), a collector that refuses the stream (kUnsupported; trying again cannot
-// help).
+// Returns by the deadline either way. Errors: an address that is none (kInvalidArgument), a collector that refuses the
+// stream (kUnsupported; trying again cannot help).
 [[nodiscard]] Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings,
-                                            std::chrono::milliseconds deadline,
-                                            const std::function<void(const DeliverProgress&)>& progress = {});
+                                            std::chrono::milliseconds deadline);
 
 }  // namespace sideband::sender
