@@ -1,6 +1,7 @@
 #include "collector/store/recovery.h"
 
 #include <algorithm>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -26,24 +27,41 @@ SpoolId to_spool_id(const std::string& bytes) {
   return spool_id;
 }
 
-void take_positions(const google::protobuf::RepeatedPtrField<v1::StreamPosition>& positions, RecoveredRun& run) {
+// False: the list holds a seq that no stream reaches, and is left alone.
+bool take_positions(const google::protobuf::RepeatedPtrField<v1::StreamPosition>& positions, RecoveredRun& run) {
+  const auto is_sane = [](const v1::StreamPosition& position) { return position.last_seq() < kMaxSaneSeq; };
+  if (!std::all_of(positions.begin(), positions.end(), is_sane)) return false;
   for (const auto& position : positions) {
     RecoveredStream& stream = run.streams[position.stream_id()];
     stream.spool_id = to_spool_id(position.spool_id());
     stream.position = {position.last_seq(), position.points_total(), position.ended()};
   }
+  return true;
 }
 
-Result<std::uint32_t> find_last_segment(const std::filesystem::path& folder) {
-  std::uint32_t last = 0;
+// The numbers of the segments that are there, rising. A pipe or a device under such a name would hold up whoever reads
+// it, for ever.
+Result<std::vector<std::uint32_t>> list_segments(const std::filesystem::path& folder) {
+  std::vector<std::uint32_t> segments;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    last = std::max(last, segment_number(at->path().filename().string()));
+    const std::string name = at->path().filename().string();
+    const std::uint32_t number = segment_number(name);
+    if (number == 0 || name != segment_name(number)) continue;
+    std::error_code unknown;
+    if (number == std::numeric_limits<std::uint32_t>::max() || !at->is_regular_file(unknown)) {
+      return fail(ErrorCode::kCorrupt,
+                  "expected files of frames with numbers that leave room for more, found something else under such a "
+                  "name; move it away: " +
+                      at->path().string());
+    }
+    segments.push_back(number);
   }
   if (error && error != std::errc::no_such_file_or_directory) {
     return fail(ErrorCode::kIo, "listing of a run's folder failed: " + error.message() + ": " + folder.string());
   }
-  return last;
+  std::sort(segments.begin(), segments.end());
+  return segments;
 }
 
 // False: the file is not sealed.
@@ -61,7 +79,7 @@ Result<bool> read_positions_from_seal(const std::filesystem::path& path, Recover
     if (!message.ParseFromArray(rest.data() + frame::kHeaderBytes, static_cast<int>(header->payload_bytes)))
       return false;
     if (error || message.file_bytes() + seal->size() != file_bytes) return false;
-    take_positions(message.streams(), sealed);
+    if (!take_positions(message.streams(), sealed)) return false;
     rest = rest.subspan(frame::kHeaderBytes + header->payload_bytes);
   }
   for (auto& [stream_id, stream] : sealed.streams) run.streams[stream_id] = std::move(stream);
@@ -82,13 +100,16 @@ class SegmentScan {
                   fmt::format("expected a file format of at most {}, found {}; use a newer collector: {}",
                               frame::kFileFormatVersion, file.format_version(), path.string()));
     }
-    take_positions(file.streams(), run_);
+    if (!take_positions(file.streams(), run_)) {
+      run_.damage.push_back(
+          fmt::format("FILE: expected seqs below {}, found a higher one: {}", kMaxSaneSeq, path.string()));
+    }
     return {};
   }
 
   void take_frame(const frame::ScannedFrame& scanned) {
     const auto id = frame::decode_stream_seq(scanned.frame.payload);
-    if (!id) return;
+    if (!id || id->seq >= kMaxSaneSeq) return;
     RecoveredStream& stream = run_.streams[id->stream_id];
     const PayloadFields fields = read_payload_fields(scanned.frame.header.type, scanned.frame.payload);
     advance(stream.position, scanned.frame.header.type, id->seq, fields);
@@ -113,27 +134,16 @@ class SegmentScan {
   v1::Config config_;
 };
 
-Result<RecoveredRun> recover_up_to(const std::filesystem::path& folder, std::uint32_t segment);
-
-// The segment's FILE names no streams when it is lost or when they were too many for one frame.
-Result<void> take_earlier_positions(const std::filesystem::path& folder, std::uint32_t segment, RecoveredRun& run) {
-  if (segment <= 1) return {};
-  auto earlier = recover_up_to(folder, segment - 1);
-  if (!earlier) return tl::unexpected(earlier.error());
-  for (auto& [stream_id, stream] : earlier->streams) {
-    stream.definitions = {};
-    run.streams.try_emplace(stream_id, std::move(stream));
-  }
-  return {};
-}
-
-Result<void> scan_open_segment(const std::filesystem::path& folder, std::uint32_t segment, RecoveredRun& run) {
+// False: its FILE names no streams, because it is lost, because they were too many for one frame, or because there were
+// none.
+Result<bool> scan_open_segment(const std::filesystem::path& folder, std::uint32_t segment, RecoveredRun& run) {
   const std::filesystem::path path = folder / segment_name(segment);
   auto reader = frame::FrameFileReader::open(path);
   if (!reader) return tl::unexpected(reader.error());
   SegmentScan scan(run, segment);
+  bool names_streams = false;
   std::vector<std::string> damage;
-  for (bool positions_known = false;;) {
+  for (;;) {
     const auto item = reader->next();
     if (!item) return tl::unexpected(item.error());
     if (const auto* hole = std::get_if<frame::Damage>(&*item)) {
@@ -152,10 +162,8 @@ Result<void> scan_open_segment(const std::filesystem::path& folder, std::uint32_
       break;
     }
     if (scanned.frame.is(MessageType::kFile) && scanned.offset == 0) {
-      if (auto taken = scan.take_file(scanned.frame, path); !taken) return taken;
-    }
-    if (!std::exchange(positions_known, true) && run.streams.empty()) {
-      if (auto taken = take_earlier_positions(folder, segment, run); !taken) return taken;
+      if (auto taken = scan.take_file(scanned.frame, path); !taken) return tl::unexpected(taken.error());
+      names_streams = !run.streams.empty();
     }
     if (frame::is_sequenced(scanned.frame.header.type)) scan.take_frame(scanned);
     run.good_bytes = scanned.offset + scanned.frame.bytes.size();
@@ -163,31 +171,43 @@ Result<void> scan_open_segment(const std::filesystem::path& folder, std::uint32_
     damage.clear();
     ++run.frame_count;
   }
-  if (run.frame_count == 0) return take_earlier_positions(folder, segment, run);
-  return {};
+  return names_streams;
 }
 
-Result<RecoveredRun> recover_up_to(const std::filesystem::path& folder, std::uint32_t segment) {
-  RecoveredRun run;
+// True: no earlier segment is needed.
+Result<bool> recover_segment(const std::filesystem::path& folder, std::uint32_t segment, RecoveredRun& run) {
   run.last_segment = segment;
-  if (segment == 0) return run;
-  const std::filesystem::path path = folder / segment_name(segment);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return recover_up_to(folder, segment - 1);
-  const auto sealed = read_positions_from_seal(path, run);
-  if (!sealed) return tl::unexpected(sealed.error());
-  if (*sealed) return run;
+  auto sealed = read_positions_from_seal(folder / segment_name(segment), run);
+  if (!sealed || *sealed) return sealed;
   run.open = true;
-  if (auto scanned = scan_open_segment(folder, segment, run); !scanned) return tl::unexpected(scanned.error());
-  return run;
+  return scan_open_segment(folder, segment, run);
+}
+
+void add_earlier_positions(const RecoveredRun& earlier, RecoveredRun& run) {
+  for (const auto& [stream_id, from] : earlier.streams) {
+    RecoveredStream& stream = run.streams[stream_id];
+    if (stream.spool_id == SpoolId{}) stream.spool_id = from.spool_id;
+    stream.position.last_seq = std::max(stream.position.last_seq, from.position.last_seq);
+    stream.position.points_total = std::max(stream.position.points_total, from.position.points_total);
+    stream.position.ended |= from.position.ended;
+  }
 }
 
 }  // namespace
 
 Result<RecoveredRun> recover_run(const std::filesystem::path& folder) {
-  const auto last = find_last_segment(folder);
-  if (!last) return tl::unexpected(last.error());
-  return recover_up_to(folder, *last);
+  auto segments = list_segments(folder);
+  if (!segments) return tl::unexpected(segments.error());
+  RecoveredRun run;
+  if (segments->empty()) return run;
+  auto known = recover_segment(folder, segments->back(), run);
+  for (segments->pop_back(); known && !*known && !segments->empty(); segments->pop_back()) {
+    RecoveredRun earlier;
+    known = recover_segment(folder, segments->back(), earlier);
+    add_earlier_positions(earlier, run);
+  }
+  if (!known) return tl::unexpected(known.error());
+  return run;
 }
 
 Result<void> add_definitions(const std::filesystem::path& folder, std::uint32_t segment,

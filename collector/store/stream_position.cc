@@ -1,7 +1,6 @@
 #include "collector/store/stream_position.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "frame/format.h"
 
@@ -10,8 +9,7 @@ namespace sideband::collector {
 std::uint64_t last_seq_of(std::uint8_t type, std::uint64_t seq, const PayloadFields& fields) {
   if (type != static_cast<std::uint8_t>(frame::MessageType::kSkip)) return seq;
   // A range without an end would make the stream deaf for ever.
-  constexpr std::uint64_t kSane = std::numeric_limits<std::uint64_t>::max() / 2;
-  return fields.to_seq < kSane ? std::max(seq, fields.to_seq) : seq;
+  return fields.to_seq < kMaxSaneSeq ? std::max(seq, fields.to_seq) : seq;
 }
 
 void advance(StreamPosition& position, std::uint8_t type, std::uint64_t seq, const PayloadFields& fields) {

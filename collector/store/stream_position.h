@@ -7,6 +7,9 @@
 
 namespace sideband::collector {
 
+// No stream comes that far: a seq from here on is a lie, and sums with it would wrap around.
+inline constexpr std::uint64_t kMaxSaneSeq = std::uint64_t{1} << 63;
+
 struct StreamPosition {
   std::uint64_t last_seq = 0;  // every seq up to this one is stored or skipped
   std::uint64_t points_total = 0;

@@ -1,6 +1,7 @@
 #include "collector/store/recovery.h"
 
 #include <fstream>
+#include <limits>
 
 #include "tests/collector/store_fixture.h"
 
@@ -169,6 +170,67 @@ TEST_F(RecoveryTest, LaterFormatIsNotTouched) {
   std::filesystem::create_directories(segment(1).parent_path());
   write_segment(encode_frame(frame::MessageType::kFile, file));
   EXPECT_EQ(recover_run(segment(1).parent_path()).error().code, ErrorCode::kUnsupported);
+}
+
+// Recovery once called itself for every number below: a stack's worth of numbers killed the collector.
+TEST_F(RecoveryTest, HighSegmentNumberIsNoLongWay) {
+  store_stream(3);
+  kill();
+  write_segment("", 4'000'000'000);
+  start();
+  EXPECT_EQ(open().resume_seq, 4U);
+}
+
+TEST_F(RecoveryTest, LastSegmentNumberIsRefused) {
+  store_stream(3);
+  kill();
+  write_segment("", 4'294'967'295);
+  EXPECT_EQ(recover_run(segment(1).parent_path()).error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(RecoveryTest, NameThatIsOnlyLikeASegmentsIsLeftAlone) {
+  store_stream(3);
+  kill();
+  std::filesystem::rename(segment(1), segment(1).parent_path() / "frames-1.log");
+  EXPECT_EQ(recover_run(segment(1).parent_path())->last_segment, 0U);
+}
+
+// Reading on would never end.
+TEST_F(RecoveryTest, DeviceInTheRunsFolderIsRefused) {
+  std::filesystem::create_directories(segment(1).parent_path());
+  std::filesystem::create_symlink("/dev/zero", segment(1));
+  EXPECT_EQ(recover_run(segment(1).parent_path()).error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(RecoveryTest, FolderInPlaceOfASegmentIsRefused) {
+  std::filesystem::create_directories(segment(1));
+  EXPECT_EQ(recover_run(segment(1).parent_path()).error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(RecoveryTest, SealThatNamesAnEndlessSeqIsNotBelieved) {
+  store_stream(3);
+  kill();
+  v1::Seal seal;
+  seal.set_file_bytes(read_segment().size());
+  auto& position = *seal.add_streams();
+  position.set_stream_id(kStream);
+  position.set_last_seq(std::numeric_limits<std::uint64_t>::max());
+  seal.set_seal_bytes(1);
+  seal.set_seal_bytes(static_cast<std::uint32_t>(frame::kHeaderBytes + seal.ByteSizeLong()));
+  append_to_segment(encode_frame(frame::MessageType::kSeal, seal));
+  start();
+  EXPECT_EQ(open().resume_seq, 4U);
+}
+
+TEST_F(RecoveryTest, FileThatNamesAnEndlessSeqIsNotBelieved) {
+  v1::File file;
+  file.set_format_version(frame::kFileFormatVersion);
+  auto& position = *file.add_streams();
+  position.set_stream_id(kStream);
+  position.set_last_seq(std::numeric_limits<std::uint64_t>::max());
+  std::filesystem::create_directories(segment(1).parent_path());
+  write_segment(encode_frame(frame::MessageType::kFile, file));
+  EXPECT_EQ(open().resume_seq, 1U);
 }
 
 TEST_F(RecoveryTest, HalfASealIsCut) {
