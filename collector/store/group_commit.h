@@ -22,7 +22,7 @@ struct GroupCommit {
             const std::function<void(RunLog&, const Result<void>&)>& done) const {
     if (runs.size() > max_single_syncs) {
       const Result<void> synced = files.sync_all(folder);
-      for (RunLog* run : runs) done(*run, synced);
+      for (RunLog* run : runs) done(*run, synced ? run->check_name() : synced);
       return;
     }
     for (RunLog* run : runs) done(*run, run->sync());

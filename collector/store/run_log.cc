@@ -127,6 +127,17 @@ Result<void> RunLog::flush() {
   return written;
 }
 
+Result<void> RunLog::sync() {
+  if (auto synced = file_->sync(); !synced) return synced;
+  return check_name();
+}
+
+Result<void> RunLog::check_name() const {
+  if (::access(segment_path().c_str(), F_OK) == 0) return {};
+  return fail(ErrorCode::kIo, std::string("a run's file that we write was deleted or moved by somebody else (") +
+                                  std::strerror(errno) + "): " + segment_path().string());
+}
+
 RunLog::Durable RunLog::make_durable() {
   file_->mark_durable();
   durable_frame_count_ = frame_count_;
@@ -159,7 +170,7 @@ void RunLog::roll_back(Failure failure) {
   }
   // Not through a file that is synced: what a reader finds behind the durable part will be stored again in the next
   // segment.
-  if (::truncate(segment_path().c_str(), static_cast<off_t>(durable_bytes)) != 0) {
+  if (::truncate(segment_path().c_str(), static_cast<off_t>(durable_bytes)) != 0 && errno != ENOENT) {
     spdlog::error("run {}: frames behind {} bytes may be stored twice: cutting failed: {}: {}", run_id_, durable_bytes,
                   std::strerror(errno), segment_path().string());
   }

@@ -45,7 +45,9 @@ class RunLog {
 
   [[nodiscard]] bool dirty() const { return file_ != nullptr && file_->bytes() > file_->durable_bytes(); }
   [[nodiscard]] std::uint64_t unsynced_bytes() const { return file_ ? file_->bytes() - file_->durable_bytes() : 0; }
-  [[nodiscard]] Result<void> sync() { return file_->sync(); }
+  [[nodiscard]] Result<void> sync();
+  // Nothing in a file without a name is kept.
+  [[nodiscard]] Result<void> check_name() const;
   // After sync(), or after somebody synced the whole file system.
   struct Durable {
     std::vector<StreamState*> streams;  // that moved

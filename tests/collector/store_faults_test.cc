@@ -33,6 +33,37 @@ TEST_F(StoreFaultsTest, PowerCutTakesNothingThatWasCommitted) {
   EXPECT_EQ(open().resume_seq, 4U);
 }
 
+// A sync of a file without a name succeeds and keeps nothing.
+TEST_F(StoreFaultsTest, NothingIsCommittedToADeletedFile) {
+  std::filesystem::remove_all(segment(1).parent_path());
+  send(make_log(kStream, 4));
+  commit();
+  EXPECT_EQ(durable_seq(), 3U);
+}
+
+TEST_F(StoreFaultsTest, NothingIsCommittedToADeletedFileAmongMany) {
+  for (std::uint64_t stream = 20; stream < 40; ++stream) {
+    const std::string run = "run-" + std::to_string(stream);
+    open(stream, stream, run);
+    send(make_config(stream, 1, run), stream);
+  }
+  finish();
+  std::filesystem::remove_all(segment(1).parent_path());
+  send(make_log(kStream, 4));
+  commit();
+  EXPECT_EQ(last<SessionVoided>()->token, kToken);
+}
+
+TEST_F(StoreFaultsTest, StoringGoesOnInANewFileWhenOneWasDeleted) {
+  std::filesystem::remove_all(segment(1).parent_path());
+  send(make_log(kStream, 4));
+  commit();
+  open(kStream, kToken + 1);
+  send(make_log(kStream, 4), kToken + 1);
+  commit();
+  EXPECT_EQ(stored_seqs(2), (Seqs{4}));
+}
+
 TEST_F(StoreFaultsTest, FullDiskEndsTheSessionWithATimeToComeBack) {
   fill_disk();
   send(make_log(kStream, 4));
