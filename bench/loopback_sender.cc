@@ -1,5 +1,5 @@
-// One trainer at full speed: logs --rows rows of --keys float32-lossless metrics and waits until the collector has committed
-// them. Prints one JSON line. bench/loopback.py runs it beside a collector.
+// One trainer at full speed: logs --rows rows of --keys float32-lossless metrics and waits until the collector has
+// committed them. Prints one JSON line. bench/loopback.py runs it beside a collector.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -68,10 +68,11 @@ int main(int argc, char** argv) {
   const auto report = run->finish(std::chrono::minutes(5));
   const double durable_s = seconds_since(start);
   const auto stats = run->stats();
-  std::printf("{\"points\": %lld, \"logged_s\": %.4f, \"durable_s\": %.4f, \"bytes_sent\": %llu, \"frames_sent\": %llu, "
-              "\"dropped\": %llu, \"delivered\": %s}\n",
-              static_cast<long long>(rows) * static_cast<long long>(keys), logged_s, durable_s,
-              static_cast<unsigned long long>(stats.bytes_sent), static_cast<unsigned long long>(stats.frames_sent),
-              static_cast<unsigned long long>(stats.points_dropped), report.delivered ? "true" : "false");
+  std::printf(
+      "{\"points\": %lld, \"logged_s\": %.4f, \"durable_s\": %.4f, \"bytes_sent\": %llu, \"frames_sent\": %llu, "
+      "\"dropped\": %llu, \"delivered\": %s}\n",
+      static_cast<long long>(rows) * static_cast<long long>(keys), logged_s, durable_s,
+      static_cast<unsigned long long>(stats.bytes_sent), static_cast<unsigned long long>(stats.frames_sent),
+      static_cast<unsigned long long>(stats.points_dropped), report.delivered ? "true" : "false");
   return report.delivered && stats.points_dropped == 0 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// The limit that the durable path is held to: write() of --bytes in pieces of --piece-bytes with one fdatasync a MiB or a piece, the
-// larger, into --path. Prints one JSON line.
+// The limit that the durable path is held to: write() of --bytes in pieces of --piece-bytes with one fdatasync a MiB or
+// a piece, the larger, into --path. Prints one JSON line.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 int main(int argc, char** argv) {
   std::string path;

@@ -1,6 +1,7 @@
-// Many small senders in one process: --senders independent streams, each with a DEALER and an XPUB of its own, each sending
-// --frames LOG frames of one point as fast as its credit allows. Speaks the protocol directly (docs/protocol.md, section 7), so
-// that it measures the collector and not a thousand publisher threads. Prints one JSON line.
+// Many small senders in one process: --senders independent streams, each with a DEALER and an XPUB of its own, each
+// sending
+// --frames LOG frames of one point as fast as its credit allows. Speaks the protocol directly (docs/protocol.md,
+// section 7), so that it measures the collector and not a thousand publisher threads. Prints one JSON line.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -9,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <zmq.h>
+#include <CLI/CLI.hpp>
 
 #include "frame/byte_order.h"
 #include "frame/codec.h"
@@ -32,7 +33,9 @@ std::string make_frame(MessageType type, const google::protobuf::Message& messag
   return frame + payload;
 }
 
-void set_option(void* socket, int option, int value) { zmq_setsockopt(socket, option, &value, sizeof value); }
+void set_option(void* socket, int option, int value) {
+  zmq_setsockopt(socket, option, &value, sizeof value);
+}
 
 // One stream, as the minimal sender of the protocol. All calls from one thread.
 class Sender {
@@ -139,7 +142,9 @@ class Sender {
     return make_frame(MessageType::kLog, log);
   }
 
-  bool send_control(const std::string& frame) { return zmq_send(dealer_, frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0; }
+  bool send_control(const std::string& frame) {
+    return zmq_send(dealer_, frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
+  }
 
   void receive() {
     zmq_msg_t message;
@@ -262,18 +267,19 @@ int main(int argc, char** argv) {
   int status = 1;
   {
     std::vector<std::unique_ptr<Sender>> senders;
-    for (std::size_t i = 0; i < count; ++i) senders.push_back(std::make_unique<Sender>(context, control, random() | 1, frames));
+    for (std::size_t i = 0; i < count; ++i)
+      senders.push_back(std::make_unique<Sender>(context, control, random() | 1, frames));
     const auto begin = Clock::now();
     const auto deadline = std::chrono::seconds(deadline_s);
     const bool ready = run_until(senders, begin + deadline, [](const Sender& s) { return s.ready(); });
     const double ready_s = std::chrono::duration<double>(Clock::now() - begin).count();
     for (auto& sender : senders) sender->start();
     const auto start = Clock::now();
-    const bool durable =
-        ready && run_until(senders, start + deadline, [](const Sender& s) { return s.durable(); });
+    const bool durable = ready && run_until(senders, start + deadline, [](const Sender& s) { return s.durable(); });
     const double durable_s = std::chrono::duration<double>(Clock::now() - start).count();
-    std::printf("{\"senders\": %zu, \"frames\": %llu, \"ready_s\": %.3f, \"durable_s\": %.3f, \"delivered\": %s}\n", count,
-                static_cast<unsigned long long>(count * (frames + 2)), ready_s, durable_s, durable ? "true" : "false");
+    std::printf("{\"senders\": %zu, \"frames\": %llu, \"ready_s\": %.3f, \"durable_s\": %.3f, \"delivered\": %s}\n",
+                count, static_cast<unsigned long long>(count * (frames + 2)), ready_s, durable_s,
+                durable ? "true" : "false");
     status = durable ? 0 : 1;
   }
   zmq_ctx_term(context);
