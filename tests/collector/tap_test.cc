@@ -94,7 +94,7 @@ TEST(TapTopic, IsCutAtTheLimit) {
 }
 
 TEST(TapTopic, TopicsOfAProjectBeginWithItsPrefix) {
-  for (const std::string project : {"demo", "my job/é", std::string(500, 'p').c_str()}) {
+  for (const std::string& project : {std::string("demo"), std::string("my job/é"), std::string(500, 'p')}) {
     EXPECT_TRUE(make_tap_topic(project, "r").starts_with(make_tap_prefix(project))) << project;
   }
 }
