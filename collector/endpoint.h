@@ -12,6 +12,9 @@ namespace sideband::collector {
 // anyone.
 [[nodiscard]] bool is_wildcard(std::string_view endpoint);
 
+// Is it tcp://<address>:<port>, with a port that exists? ZeroMQ takes 70000 for 4464. kInvalidArgument names `flag`.
+[[nodiscard]] Result<void> check_endpoint(std::string_view endpoint, std::string_view flag);
+
 // What others are told to connect to: `advertised` if given, else `bound`. kInvalidArgument when that is a wildcard;
 // `flag` is what would help.
 [[nodiscard]] Result<std::string> choose_announced(const std::string& bound, const std::string& advertised,

@@ -103,6 +103,9 @@ Result<StoreId> read_or_make_store_id(const std::filesystem::path& path) {
 }  // namespace
 
 Result<DataDir> DataDir::open(const std::filesystem::path& path) {
+  if (path.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "the data folder has no name: expected a path, give one with --data-dir");
+  }
   std::error_code error;
   std::filesystem::create_directories(path / "runs", error);
   if (error) {
