@@ -7,6 +7,7 @@ namespace sideband::collector {
 namespace {
 
 constexpr std::size_t kFramesPerTurn = 256;
+constexpr char kUnsubscribe = 0;
 constexpr char kSubscribe = 1;
 
 }  // namespace
@@ -18,15 +19,16 @@ void Tap::receive(std::vector<StoreRequest>& requests) {
   Message message;
   bool more_parts = false;
   if (!takes_subscriptions() || !socket_.receive(message, more_parts)) return;
+  // What a client of its own making sends up the tap means nothing here.
+  const bool is_rest = std::exchange(in_message_, more_parts);
   const std::string_view text = message.text();
-  if (text.empty() || more_parts) return;
+  if (is_rest || more_parts || text.empty()) return;
   const std::string_view prefix = text.substr(1);
   if (text.front() == kSubscribe) {
     pending_prefix_ = prefix;
     requests.emplace_back(SendDefinitions{*pending_prefix_});
-  } else {
+  } else if (text.front() == kUnsubscribe) {
     socket_.revoke_subscription(prefix);
-    if (subscriptions_ > 0) --subscriptions_;
   }
 }
 
@@ -50,7 +52,7 @@ bool Tap::send_some() {
       send(frame);
     } else if (pending_prefix_) {
       socket_.grant_subscription(*std::exchange(pending_prefix_, std::nullopt));
-      ++subscriptions_;
+      has_readers_ = true;
     }
   }
   return !backlog_.empty();

@@ -32,7 +32,9 @@ class Tap {
   // Sends a bounded number of frames; true when more wait.
   bool send_some();
 
-  [[nodiscard]] bool has_readers() const { return subscriptions_ > 0 || pending_prefix_; }
+  // From the first reader on. How many are left cannot be counted: ZeroMQ also passes on the unsubscriptions of those
+  // who never subscribed.
+  [[nodiscard]] bool has_readers() const { return has_readers_ || pending_prefix_; }
   [[nodiscard]] Socket& socket() { return socket_; }
 
  private:
@@ -44,7 +46,8 @@ class Tap {
   std::optional<std::string> pending_prefix_;
   std::deque<TapFrame> backlog_;  // without a topic: the place where the pending subscription is granted
   std::size_t backlog_bytes_ = 0;
-  std::size_t subscriptions_ = 0;
+  bool has_readers_ = false;
+  bool in_message_ = false;  // more parts of a message follow that was not understood
 };
 
 }  // namespace sideband::collector
