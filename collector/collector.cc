@@ -36,6 +36,7 @@ std::uint64_t random_bits() {
 }
 
 Result<void> bind_socket(Socket& socket, const std::string& endpoint, std::string_view flag, std::string& bound) {
+  if (auto checked = check_endpoint(endpoint, flag); !checked) return checked;
   auto address = socket.bind(endpoint);
   if (!address) return tl::unexpected(address.error().with_context(std::string(flag)));
   bound = std::move(*address);
@@ -67,7 +68,15 @@ Result<void> Collector::start(const CollectorOptions& options) {
   const auto announced_control = choose_announced(endpoints_.control, options.advertise_control, "--advertise-control");
   if (!announced_control) return tl::unexpected(announced_control.error());
   endpoints_.connect = *announced_control;
-  if (!options.advertise_tap.empty()) endpoints_.tap = options.advertise_tap;
+  if (!options.advertise_tap.empty()) {
+    if (auto checked = check_endpoint(options.advertise_tap, "--advertise-tap"); !checked) return checked;
+    endpoints_.tap = options.advertise_tap;
+  }
+
+  std::vector<LinkMonitor> monitors;
+  monitors.emplace_back(*context_, router, "control");
+  monitors.emplace_back(*context_, sub, "data");
+  monitors.emplace_back(*context_, xpub, "tap");
 
   SessionTable sessions({.data_endpoint = *announced_data,
                          .store_id = data_dir->store_id(),
@@ -84,8 +93,8 @@ Result<void> Collector::start(const CollectorOptions& options) {
               std::move(*data_dir), make_file_system(), store_counters_, tap_wanted_);
   Tap tap(std::move(xpub), options.tap_backlog_bytes, receiver_counters_);
   const ReceiverLinks links{requests_, events_, receiver_wake_up_, receiver_counters_, tap_wanted_, stop_requested_};
-  auto receiver = std::make_unique<Receiver>(std::move(router), std::move(sub), std::move(tap), std::move(sessions),
-                                             2 * options.credit_budget_bytes, links);
+  auto receiver = std::make_unique<Receiver>(std::move(router), std::move(sub), std::move(tap), std::move(monitors),
+                                             std::move(sessions), 2 * options.credit_budget_bytes, links);
 
   store_thread_ = std::make_unique<StoreThread>(std::move(store), requests_, events_, receiver_wake_up_);
   // The receiver dies in its thread, with its sockets.

@@ -8,6 +8,8 @@ CounterSnapshot take_snapshot(const ReceiverCounters& receiver, const StoreCount
       .data_bytes = receiver.data_bytes.get(),
       .control_messages = receiver.control_messages.get(),
       .over_credit = receiver.over_credit.get(),
+      .refusals = receiver.refusals.get(),
+      .failed_links = receiver.failed_links.get(),
       .sessions = receiver.sessions.get(),
       .stale_sessions = receiver.stale_sessions.get(),
       .tap_sent = receiver.tap_sent.get(),

@@ -40,8 +40,10 @@ struct ReceiverCounters {
   std::array<Counter, kBadMessageNames.size()> bad_data;
   std::array<Counter, kBadMessageNames.size()> bad_control;
   Counter data_frames, data_bytes, control_messages;
-  Counter over_credit;  // frames beyond what their session was granted; taken all the same
-  Counter sessions;     // now
+  Counter refusals;      // of whole, well-formed messages: a bad run id, another version, a gap, a full disk, …
+  Counter failed_links;  // connections that never spoke ZeroMQ's protocol, or could not be accepted
+  Counter over_credit;   // frames beyond what their session was granted; taken all the same
+  Counter sessions;      // now
   Counter stale_sessions;
   Counter tap_sent, tap_dropped;
 };
@@ -57,7 +59,7 @@ struct StoreCounters {
 // A copy of all counters at about one moment.
 struct CounterSnapshot {
   std::array<std::uint64_t, kBadMessageNames.size()> bad_data{}, bad_control{};
-  std::uint64_t data_frames = 0, data_bytes = 0, control_messages = 0, over_credit = 0;
+  std::uint64_t data_frames = 0, data_bytes = 0, control_messages = 0, over_credit = 0, refusals = 0, failed_links = 0;
   std::uint64_t sessions = 0, stale_sessions = 0, tap_sent = 0, tap_dropped = 0;
   std::uint64_t frames_stored = 0, bytes_stored = 0, duplicates = 0, gaps = 0, skipped_seqs = 0, stale_frames = 0;
   std::uint64_t undecodable = 0, commits = 0, failed_writes = 0, open_runs = 0, sealed_segments = 0;

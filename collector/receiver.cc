@@ -1,6 +1,7 @@
 #include "collector/receiver.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -32,11 +33,12 @@ void drop_rest(Socket& socket, bool more_parts) {
 
 }  // namespace
 
-Receiver::Receiver(Socket router, Socket sub, Tap tap, SessionTable sessions, std::size_t max_waiting_bytes,
-                   ReceiverLinks links)
+Receiver::Receiver(Socket router, Socket sub, Tap tap, std::vector<LinkMonitor> monitors, SessionTable sessions,
+                   std::size_t max_waiting_bytes, ReceiverLinks links)
     : router_(std::move(router)),
       sub_(std::move(sub)),
       tap_(std::move(tap)),
+      monitors_(std::move(monitors)),
       sessions_(std::move(sessions)),
       max_waiting_bytes_(max_waiting_bytes),
       links_(links) {}
@@ -66,6 +68,7 @@ void Receiver::take_turn() {
   if (now_.steady_ms >= next_tick_ms_) {
     next_tick_ms_ = now_.steady_ms + kTickMs;
     sessions_.tick(now_);
+    note_failed_links();
     links_.counters.stale_sessions.set(sessions_.stale_count());
   }
   links_.tap_wanted.store(tap_.has_readers(), std::memory_order_relaxed);
@@ -103,6 +106,8 @@ void Receiver::receive_one_control(std::string_view peer, const Message& message
 
 void Receiver::send_replies() {
   for (Reply& reply : sessions_.replies()) {
+    if (static_cast<frame::MessageType>(reply.frame[frame::kTypeOffset]) == frame::MessageType::kError)
+      note_refusal(reply);
     if (reply.peer.empty()) continue;
     Message peer = Message::copy_of(std::as_bytes(std::span(reply.peer)));
     Message frame = Message::copy_of(std::as_bytes(std::span(reply.frame)));
@@ -192,6 +197,39 @@ void Receiver::finish_stop() {
   router_.set_linger(kLingerMs);
   tap_.socket().set_linger(kLingerMs);
   stopped_ = true;
+}
+
+// What is no whole and known message was counted and said by kind already.
+void Receiver::note_refusal(const Reply& reply) {
+  v1::ErrorReport error;
+  const std::string_view payload = std::string_view(reply.frame).substr(frame::kHeaderBytes);
+  if (!error.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) return;
+  const auto code = error.code();
+  if (code == v1::ErrorReport::CODE_BAD_FRAME || code == v1::ErrorReport::CODE_UNSUPPORTED ||
+      code == v1::ErrorReport::CODE_UNKNOWN_TOKEN)
+    return;
+  links_.counters.refusals.add();
+  if (const auto count = refusal_limits_[code].note(now_.steady_ms))
+    spdlog::warn("refused {} message(s) of senders, {}: {}", *count, v1::ErrorReport::Code_Name(code), error.text());
+}
+
+void Receiver::note_failed_links() {
+  for (LinkMonitor& monitor : monitors_) {
+    const LinkMonitor::Failures failures = monitor.take();
+    links_.counters.failed_links.add(failures.not_zeromq + failures.not_accepted);
+    if (failures.not_zeromq > 0) {
+      if (const auto count = failed_link_limit_.note(now_.steady_ms, failures.not_zeromq))
+        spdlog::warn(
+            "{} connection(s) ended before a greeting was exchanged: expected ZeroMQ's protocol, found another one, or "
+            "nothing; something else than a sender or a reader connects to our ports",
+            *count);
+    }
+    if (failures.not_accepted > 0) {
+      if (const auto count = accept_limit_.note(now_.steady_ms, failures.not_accepted))
+        spdlog::error("{} connection(s) could not be accepted: {}; each sender takes two open files: raise ulimit -n",
+                      *count, std::strerror(failures.error_number));
+    }
+  }
 }
 
 void Receiver::count_bad_data(BadMessage kind) {

@@ -9,11 +9,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/bad_message_log.h"
 #include "collector/counters.h"
 #include "collector/handoff.h"
+#include "collector/log_limit.h"
 #include "collector/session/session_table.h"
 #include "collector/sockets.h"
 #include "collector/store/store_thread.h"
@@ -34,8 +36,8 @@ struct ReceiverLinks {
 class Receiver {
  public:
   // The sockets are bound. `max_waiting_bytes`: of frames that wait for the store.
-  Receiver(Socket router, Socket sub, Tap tap, SessionTable sessions, std::size_t max_waiting_bytes,
-           ReceiverLinks links);
+  Receiver(Socket router, Socket sub, Tap tap, std::vector<LinkMonitor> monitors, SessionTable sessions,
+           std::size_t max_waiting_bytes, ReceiverLinks links);
 
   // Until stop is requested and the store has stored what came before.
   void run();
@@ -52,6 +54,8 @@ class Receiver {
   void hand_over_requests();
   void begin_stop();
   void finish_stop();
+  void note_refusal(const Reply& reply);
+  void note_failed_links();
   void count_bad_data(BadMessage kind);
   void count_bad_control(BadMessage kind);
   [[nodiscard]] int turn_timeout_ms() const;
@@ -59,6 +63,7 @@ class Receiver {
   Socket router_;
   Socket sub_;
   Tap tap_;
+  std::vector<LinkMonitor> monitors_;  // of all three
   SessionTable sessions_;
   std::size_t max_waiting_bytes_;
   ReceiverLinks links_;
@@ -68,8 +73,11 @@ class Receiver {
   std::vector<StoreRequest> requests_;
   std::vector<StoreEvent> events_;
   std::size_t request_bytes_ = 0;
-  BadMessageLog data_log_{"data"};
-  BadMessageLog control_log_{"control"};
+  BadMessageLog data_log_{BadMessageLog::On::kData};
+  BadMessageLog control_log_{BadMessageLog::On::kControl};
+  std::unordered_map<int, LogLimit> refusal_limits_;  // by the error's code
+  LogLimit failed_link_limit_;
+  LogLimit accept_limit_;
   bool takes_data_ = true;
   bool tap_has_more_ = false;
   bool stopping_ = false;

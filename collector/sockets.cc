@@ -20,6 +20,10 @@ constexpr int kKeepaliveCount = 3;
 // counted by kind instead.
 constexpr std::int64_t kMaxMessageBytes = static_cast<std::int64_t>(frame::kMaxFrameBytes) + 64 * 1024;
 
+// On the tap come subscriptions only. ZeroMQ keeps each byte of one as a node of its own, about 50 bytes, and no topic
+// is longer than 245; some room is for the greeting.
+constexpr std::int64_t kMaxSubscriptionBytes = 1024;
+
 constexpr std::string_view kZapDomain = "sideband";
 
 zmq_msg_t* raw(std::byte* storage) {
@@ -42,6 +46,8 @@ int type_of(SocketKind kind) {
       return ZMQ_SUB;
     case SocketKind::kXpub:
       return ZMQ_XPUB;
+    case SocketKind::kPair:
+      return ZMQ_PAIR;
   }
   return ZMQ_SUB;
 }
@@ -102,7 +108,8 @@ Socket::Socket(const Context& context, SocketKind kind, int high_water_mark)
   set_option(socket_, ZMQ_TCP_KEEPALIVE_CNT, kKeepaliveCount);
   set_option(socket_, ZMQ_RCVHWM, high_water_mark);
   set_option(socket_, ZMQ_SNDHWM, high_water_mark);
-  zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &kMaxMessageBytes, sizeof kMaxMessageBytes);
+  const std::int64_t max_bytes = kind == SocketKind::kXpub ? kMaxSubscriptionBytes : kMaxMessageBytes;
+  zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &max_bytes, sizeof max_bytes);
   // With a domain ZeroMQ refuses peers of ZMTP 1 and 2 at once. Any bytes that do not begin with FF, HTTP for instance,
   // look like ZMTP 1, and such a peer that is in its handshake while the socket closes trips an assertion of
   // libzmq 4.3.4.
@@ -175,6 +182,43 @@ void Socket::revoke_subscription(std::string_view topic) {
 
 void Socket::set_linger(int milliseconds) {
   set_option(socket_, ZMQ_LINGER, milliseconds);
+}
+
+LinkMonitor::LinkMonitor(const Context& context, const Socket& watched, const std::string& name)
+    : events_(context, SocketKind::kPair, 0) {  // 0: no limit, at which an I/O thread would wait for us
+  const std::string endpoint = "inproc://links-" + name;
+  // Not the events of a failed handshake: for a peer that sends what is no greeting at all there is none.
+  constexpr int kEvents =
+      ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_ACCEPT_FAILED;
+  if (zmq_socket_monitor(watched.get(), endpoint.c_str(), kEvents) == 0) zmq_connect(events_.get(), endpoint.c_str());
+}
+
+LinkMonitor::Failures LinkMonitor::take() {
+  Failures failures;
+  Message event, rest;
+  for (bool more_parts = false; events_.receive(event, more_parts);) {
+    while (more_parts && events_.receive(rest, more_parts)) {
+    }
+    // The event's number, 16 bits, and its value, 32 bits, as the machine has them.
+    const frame::Bytes bytes = event.bytes();
+    std::uint16_t number = 0;
+    std::int32_t value = 0;
+    if (bytes.size() < sizeof number + sizeof value) continue;
+    std::memcpy(&number, bytes.data(), sizeof number);
+    std::memcpy(&value, bytes.data() + sizeof number, sizeof value);
+    if (number == ZMQ_EVENT_ACCEPT_FAILED) {
+      ++failures.not_accepted;
+      failures.error_number = value;
+    } else if (number == ZMQ_EVENT_ACCEPTED) {
+      ++ungreeted_;
+    } else if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      --ungreeted_;
+    } else if (number == ZMQ_EVENT_DISCONNECTED && ungreeted_ > 0) {
+      --ungreeted_;
+      ++failures.not_zeromq;
+    }
+  }
+  return failures;
 }
 
 Readable wait_readable(const Socket* router, const Socket* sub, const Socket* xpub, int wake_fd, int timeout_ms) {

@@ -47,7 +47,7 @@ class Context {
   void* context_;
 };
 
-enum class SocketKind { kRouter, kSub, kXpub };
+enum class SocketKind { kRouter, kSub, kXpub, kPair };
 
 enum class SendStatus {
   kSent,
@@ -83,6 +83,27 @@ class Socket {
 
  private:
   void* socket_ = nullptr;
+};
+
+// Sees the connections to a bound socket that come to nothing, of which the socket itself says nothing.
+class LinkMonitor {
+ public:
+  // `name`: one for each monitor of the context. The socket must be closed before the context ends.
+  LinkMonitor(const Context& context, const Socket& watched, const std::string& name);
+
+  struct Failures {
+    std::uint64_t not_zeromq = 0;    // closed, or cut, before the greeting was over
+    std::uint64_t not_accepted = 0;  // no file descriptor left, most often
+    int error_number = 0;            // of the last one that was not accepted
+  };
+  // Since the last call. Never waits; what was not asked for waits in memory, so ask often.
+  [[nodiscard]] Failures take();
+
+ private:
+  Socket events_;
+  // Accepted and not greeted yet. Events do not say whose they are: one that ends while another is being greeted may be
+  // taken for it, and is made good by the next.
+  std::int64_t ungreeted_ = 0;
 };
 
 // Waits until a socket or `wake_fd` is readable or `timeout_ms` passed. A null socket is left out.

@@ -71,9 +71,10 @@ std::string bad_messages_text(const collector::CounterSnapshot& counters) {
 void print_summary(const collector::CounterSnapshot& counters) {
   fmt::print(
       stderr,
-      "sideband: stopped; frames stored {}, bytes {}, duplicates {}, gaps {}, undecodable {}, bad messages: {}\n",
+      "sideband: stopped; frames stored {}, bytes {}, duplicates {}, gaps {}, undecodable {}, refusals {}, failed "
+      "connections {}, bad messages: {}\n",
       counters.frames_stored, counters.bytes_stored, counters.duplicates, counters.gaps, counters.undecodable,
-      bad_messages_text(counters));
+      counters.refusals, counters.failed_links, bad_messages_text(counters));
 }
 
 int collect(const CollectArguments& arguments) {

@@ -39,10 +39,7 @@ void Store::open_stream(const OpenStream& request) {
   };
   if (disk_is_full_) return refuse(storage_refusal({ErrorCode::kNoSpace, "the collector's disk is full"}));
   const auto run = find_or_open_run(request.run_id);
-  if (!run) {
-    spdlog::error("run {} cannot be opened: {}", request.run_id, run.error().message);
-    return refuse(storage_refusal(run.error()));
-  }
+  if (!run) return refuse(storage_refusal(run.error()));
   if (auto obstacle = find_obstacle(request)) return refuse(std::move(*obstacle));
 
   StreamState& stream = (*run)->find_or_add(request.stream_id);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "collector/bad_message_log.h"
 #include "tests/collector/scripted_sender.h"
 
 namespace sideband::collector {
@@ -166,6 +167,34 @@ TEST_F(BadMessagesTest, StopBesideStrangersInTheirHandshakeIsClean) {
   EXPECT_EQ(sender().connect(), 1U);
 }
 
+TEST_F(BadMessagesTest, RefusedSynIsCounted) {
+  v1::Syn syn;
+  syn.set_run_id("../x");
+  sender_->send_control(MessageType::kSyn, syn);
+  EXPECT_TRUE(wait_until([](const auto& counters) { return counters.refusals == 1; }));
+}
+
+TEST_F(BadMessagesTest, HttpOnThePortsIsCounted) {
+  const auto& endpoints = collector_->endpoints();
+  for (const auto& endpoint : {endpoints.control, endpoints.data, endpoints.tap}) {
+    send_raw(endpoint, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  EXPECT_TRUE(wait_until([](const auto& counters) { return counters.failed_links == 3; }));
+}
+
+TEST(BadMessageLog, SaysWhatWasExpectedAndWhatToDo) {
+  EXPECT_EQ(BadMessageLog(BadMessageLog::On::kControl).note(BadMessage::kWrongParts, 0).value_or(""),
+            "dropped 1 bad message(s) on the control socket: wrong_parts: expected one part, a frame, found several; "
+            "check the sender");
+}
+
+TEST(BadMessageLog, OneLineStandsForMany) {
+  BadMessageLog log(BadMessageLog::On::kData);
+  EXPECT_TRUE(log.note(BadMessage::kTruncated, 0));
+  for (int i = 0; i < 99; ++i) EXPECT_FALSE(log.note(BadMessage::kTruncated, 1));
+  EXPECT_TRUE(log.note(BadMessage::kTruncated, 10'000).value_or("").starts_with("dropped 100 "));
+}
+
 TEST_F(BadMessagesTest, HttpOnThePortsDoesNoHarm) {
   const auto& endpoints = collector_->endpoints();
   for (const auto& endpoint : {endpoints.control, endpoints.data, endpoints.tap}) {
@@ -184,6 +213,61 @@ TEST_F(BadMessagesTest, GarbageOnThePortsDoesNoHarm) {
     }
   }
   EXPECT_TRUE(still_serves());
+}
+
+// A reader of the tap, and a stranger who sends things up the tap.
+class HostileTapTest : public BadMessagesTest {
+ protected:
+  void SetUp() override {
+    BadMessagesTest::SetUp();
+    reader_.set(zmq::sockopt::linger, 0);
+    reader_.connect(collector_->endpoints().tap);
+    reader_.set(zmq::sockopt::subscribe, "");
+    sender_->send(make_config(kStream, 1, kRun));
+    EXPECT_TRUE(reader_gets_a_frame());
+    stranger_.set(zmq::sockopt::linger, 0);
+    stranger_.connect(collector_->endpoints().tap);
+  }
+  // Whole once what came before it on the stranger's link has been taken: its subscription is answered.
+  void send_up(const std::vector<std::string>& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto flags = i + 1 < parts.size() ? zmq::send_flags::sndmore : zmq::send_flags::none;
+      ASSERT_TRUE(stranger_.send(zmq::buffer(parts[i]), flags));
+    }
+    ASSERT_TRUE(stranger_.send(zmq::str_buffer("\1demo/"), zmq::send_flags::none));
+    ASSERT_TRUE(receive_parts(stranger_));
+  }
+  bool reader_gets_a_frame() { return receive_parts(reader_, std::chrono::seconds(5)).has_value(); }
+
+  zmq::socket_t reader_{context_, zmq::socket_type::sub};
+  zmq::socket_t stranger_{context_, zmq::socket_type::xsub};
+};
+
+TEST_F(HostileTapTest, ForeignMessagesDoNotStopTheTap) {
+  send_up({"hello"});
+  sender_->send(make_log(kStream, 2));
+  EXPECT_TRUE(reader_gets_a_frame());
+}
+
+TEST_F(HostileTapTest, ForeignUnsubscriptionsDoNotStopTheTap) {
+  for (int i = 0; i < 3; ++i) send_up({std::string(1, '\0')});
+  sender_->send(make_log(kStream, 2));
+  EXPECT_TRUE(reader_gets_a_frame());
+}
+
+TEST_F(HostileTapTest, PartsOfOneMessageAreNoSubscriptions) {
+  send_up({"a", std::string(1, '\0'), "c"});
+  sender_->send(make_log(kStream, 2));
+  EXPECT_TRUE(reader_gets_a_frame());
+}
+
+// Each byte would cost some fifty.
+TEST_F(HostileTapTest, LongSubscriptionCutsTheLink) {
+  zmq::socket_t monitor(context_, zmq::socket_type::pair);
+  ASSERT_EQ(zmq_socket_monitor(stranger_.handle(), "inproc://stranger", ZMQ_EVENT_DISCONNECTED), 0);
+  monitor.connect("inproc://stranger");
+  ASSERT_TRUE(stranger_.send(zmq::buffer("\1" + std::string(2'000, 'y')), zmq::send_flags::none));
+  EXPECT_TRUE(receive_parts(monitor));
 }
 
 TEST_F(BadMessagesTest, HalfAGreetingDoesNoHarm) {

@@ -53,7 +53,8 @@ TEST_F(CollectTest, InterruptEndsItWithASummary) {
   program.read_line();
   program.signal(SIGINT);
   EXPECT_EQ(program.finish().err,
-            "sideband: stopped; frames stored 0, bytes 0, duplicates 0, gaps 0, undecodable 0, bad messages: none\n");
+            "sideband: stopped; frames stored 0, bytes 0, duplicates 0, gaps 0, undecodable 0, refusals 0, failed "
+            "connections 0, bad messages: none\n");
 }
 
 TEST_F(CollectTest, SecondOneOnTheSameFolderFails) {
