@@ -24,6 +24,9 @@ template <typename... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
+// Implied by C++20, and not known to clang 14.
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 void drop_rest(Socket& socket, bool more_parts) {
   Message rest;
@@ -55,7 +58,7 @@ int Receiver::turn_timeout_ms() const {
 void Receiver::take_turn() {
   takes_data_ = !stopping_ && links_.requests.weight() < max_waiting_bytes_;
   const Readable readable =
-      wait_readable(&router_, takes_data_ ? &sub_ : nullptr, tap_.takes_subscriptions() ? &tap_.socket() : nullptr,
+      wait_readable(router_, takes_data_ ? &sub_ : nullptr, tap_.takes_subscriptions() ? &tap_.socket() : nullptr,
                     links_.wake_up.fd(), turn_timeout_ms());
   now_ = read_clocks();
   if (readable.wake) {

@@ -221,10 +221,10 @@ LinkMonitor::Failures LinkMonitor::take() {
   return failures;
 }
 
-Readable wait_readable(const Socket* router, const Socket* sub, const Socket* xpub, int wake_fd, int timeout_ms) {
+Readable wait_readable(const Socket& router, const Socket* sub, const Socket* xpub, int wake_fd, int timeout_ms) {
   const auto events = [](const Socket* socket) { return static_cast<short>(socket != nullptr ? ZMQ_POLLIN : 0); };
-  const auto socket_of = [&](const Socket* socket) { return (socket != nullptr ? socket : router)->get(); };
-  std::array<zmq_pollitem_t, 4> items{{{socket_of(router), 0, events(router), 0},
+  const auto socket_of = [&](const Socket* socket) { return socket != nullptr ? socket->get() : router.get(); };
+  std::array<zmq_pollitem_t, 4> items{{{router.get(), 0, ZMQ_POLLIN, 0},
                                        {socket_of(sub), 0, events(sub), 0},
                                        {socket_of(xpub), 0, events(xpub), 0},
                                        {nullptr, wake_fd, ZMQ_POLLIN, 0}}};

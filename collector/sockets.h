@@ -113,7 +113,7 @@ struct Readable {
   bool xpub = false;
   bool wake = false;
 };
-[[nodiscard]] Readable wait_readable(const Socket* router, const Socket* sub, const Socket* xpub, int wake_fd,
+[[nodiscard]] Readable wait_readable(const Socket& router, const Socket* sub, const Socket* xpub, int wake_fd,
                                      int timeout_ms);
 
 }  // namespace sideband::collector

@@ -134,7 +134,8 @@ sideband_scalar* sideband_scalar_new(sideband_run* run, const char* key) {
   if (run == nullptr) return nullptr;
   return guarded<sideband_scalar*>(nullptr, [&] {
     const std::lock_guard lock(run->mutex);
-    return &run->scalars.emplace_back(run->run.scalar(text_or_empty(key)));
+    run->scalars.push_back({run->run.scalar(text_or_empty(key))});
+    return &run->scalars.back();
   });
 }
 
@@ -147,11 +148,13 @@ sideband_row* sideband_row_new(sideband_run* run, const char* const* keys, size_
   return guarded<sideband_row*>(nullptr, [&] {
     const std::vector<std::string_view> names = [&] {
       std::vector<std::string_view> views;
+      views.reserve(count);
       for (std::size_t i = 0; i < count; ++i) views.push_back(text_or_empty(keys[i]));
       return views;
     }();
     const std::lock_guard lock(run->mutex);
-    return &run->rows.emplace_back(run->run.row(names));
+    run->rows.push_back({run->run.row(names)});
+    return &run->rows.back();
   });
 }
 

@@ -46,8 +46,9 @@ std::string list_candidates(std::vector<RunHead> heads) {
 
 Result<RunFolder> pick_one(std::vector<RunHead> matches, std::string_view text, const std::filesystem::path& data_dir) {
   if (matches.size() == 1) return matches.front().folder;
+  const std::size_t count = matches.size();
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("ambiguous run \"{}\": {} runs match, name one by its id: {}{}", text, matches.size(),
+              fmt::format("ambiguous run \"{}\": {} runs match, name one by its id: {}{}", text, count,
                           data_dir.string(), list_candidates(std::move(matches))));
 }
 

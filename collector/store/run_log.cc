@@ -193,6 +193,7 @@ Result<void> RunLog::seal(Now now) {
   if (file->bytes() == 0) return {};
   const auto frames = encode_seal_frames({file->bytes(), frame_count_, now.wall_ns}, streams_);
   std::vector<frame::Bytes> views;
+  views.reserve(frames.size());
   for (const auto& frame : frames) views.push_back(std::as_bytes(std::span(frame)));
   if (auto written = file->append(views); !written) return written;
   return file->sync();
