@@ -1,6 +1,8 @@
 #include "collector/collector.h"
 
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -51,6 +53,28 @@ Result<std::unique_ptr<Collector>> Collector::open(const CollectorOptions& optio
   return collector;
 }
 
+// What ACK announces for data; the rest goes into endpoints_.
+Result<std::string> Collector::bind_all(const CollectorOptions& options, Socket& router, Socket& sub, Socket& xpub) {
+  if (auto bound = bind_socket(router, options.control_endpoint, "--control", endpoints_.control); !bound)
+    return tl::unexpected(bound.error());
+  if (auto bound = bind_socket(sub, options.data_endpoint, "--data", endpoints_.data); !bound)
+    return tl::unexpected(bound.error());
+  if (auto bound = bind_socket(xpub, options.tap_endpoint, "--tap", endpoints_.tap); !bound)
+    return tl::unexpected(bound.error());
+  auto announced_data = choose_announced(endpoints_.data, options.advertise_data, "--advertise-data");
+  if (!announced_data) return announced_data;
+  const auto announced_control = choose_announced(endpoints_.control, options.advertise_control, "--advertise-control");
+  if (!announced_control) return tl::unexpected(announced_control.error());
+  endpoints_.connect = *announced_control;
+  if (!options.advertise_tap.empty()) {
+    if (auto checked = check_endpoint(options.advertise_tap, "--advertise-tap"); !checked) {
+      return tl::unexpected(checked.error());
+    }
+    endpoints_.tap = options.advertise_tap;
+  }
+  return announced_data;
+}
+
 Result<void> Collector::start(const CollectorOptions& options) {
   max_open_files_ = raise_open_file_limit();
   auto data_dir = DataDir::open(options.data_dir);
@@ -60,18 +84,8 @@ Result<void> Collector::start(const CollectorOptions& options) {
   Socket router(*context_, SocketKind::kRouter, kRouterQueueMessages);
   Socket sub(*context_, SocketKind::kSub, kSubQueueMessages);
   Socket xpub(*context_, SocketKind::kXpub, options.tap_queue_frames);
-  if (auto bound = bind_socket(router, options.control_endpoint, "--control", endpoints_.control); !bound) return bound;
-  if (auto bound = bind_socket(sub, options.data_endpoint, "--data", endpoints_.data); !bound) return bound;
-  if (auto bound = bind_socket(xpub, options.tap_endpoint, "--tap", endpoints_.tap); !bound) return bound;
-  const auto announced_data = choose_announced(endpoints_.data, options.advertise_data, "--advertise-data");
+  const auto announced_data = bind_all(options, router, sub, xpub);
   if (!announced_data) return tl::unexpected(announced_data.error());
-  const auto announced_control = choose_announced(endpoints_.control, options.advertise_control, "--advertise-control");
-  if (!announced_control) return tl::unexpected(announced_control.error());
-  endpoints_.connect = *announced_control;
-  if (!options.advertise_tap.empty()) {
-    if (auto checked = check_endpoint(options.advertise_tap, "--advertise-tap"); !checked) return checked;
-    endpoints_.tap = options.advertise_tap;
-  }
 
   std::vector<LinkMonitor> monitors;
   monitors.emplace_back(*context_, router, "control");
@@ -96,9 +110,22 @@ Result<void> Collector::start(const CollectorOptions& options) {
   auto receiver = std::make_unique<Receiver>(std::move(router), std::move(sub), std::move(tap), std::move(monitors),
                                              std::move(sessions), 2 * options.credit_budget_bytes, links);
 
-  store_thread_ = std::make_unique<StoreThread>(std::move(store), requests_, events_, receiver_wake_up_);
-  // The receiver dies in its thread, with its sockets.
-  receiver_thread_ = std::jthread([owned = std::move(receiver)] { owned->run(); });
+  return start_threads(std::move(store), std::move(receiver));
+}
+
+Result<void> Collector::start_threads(Store store, std::unique_ptr<Receiver> receiver) {
+  try {
+    store_thread_ = std::make_unique<StoreThread>(std::move(store), requests_, events_, receiver_wake_up_);
+    // The receiver dies in its thread, with its sockets.
+    receiver_thread_ = std::jthread([owned = std::move(receiver)] { owned->run(); });
+  } catch (const std::system_error& error) {
+    // A store thread that runs ends by request only, and the receiver that would send it is not there.
+    std::vector<StoreRequest> stop;
+    stop.emplace_back(StopStore{});
+    requests_.push(stop, 0);
+    return fail(ErrorCode::kUnavailable, std::string("a thread of the collector cannot start: ") + error.what() +
+                                             "; look at the limit of processes (ulimit -u)");
+  }
   pthread_setname_np(receiver_thread_.native_handle(), "sideband-recv");
   return {};
 }

@@ -23,6 +23,8 @@
 
 namespace sideband::collector {
 
+class Receiver;
+
 struct CollectorOptions {
   // Where frames are stored. One collector at a time; must be writable.
   std::filesystem::path data_dir;
@@ -96,6 +98,9 @@ class Collector {
  private:
   Collector() = default;
   [[nodiscard]] Result<void> start(const CollectorOptions& options);
+  [[nodiscard]] Result<std::string> bind_all(const CollectorOptions& options, Socket& router, Socket& sub,
+                                             Socket& xpub);
+  [[nodiscard]] Result<void> start_threads(Store store, std::unique_ptr<Receiver> receiver);
 
   CollectorEndpoints endpoints_;
   std::uint64_t max_open_files_ = 0;

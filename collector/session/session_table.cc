@@ -88,7 +88,7 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
     } else if (answer_again(syn, older, peer, now)) {
       return std::nullopt;
     }
-    drop(older.token, false);
+    drop(older.token, true);
   } else if (by_token_.size() >= options_.max_sessions && !make_room()) {
     refuse(peer,
            {v1::ErrorReport::CODE_OVERLOADED, fmt::format("the collector has {} sessions, its limit", by_token_.size()),

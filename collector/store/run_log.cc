@@ -21,15 +21,14 @@ namespace {
 // Bounds the time that a new reader on the tap can hold up the store. A keyframe is seldom further back.
 constexpr std::uint32_t kSegmentsSearchedForDefinitions = 2;
 
+// Synced although the folder may be old: it may have been made just before a crash.
 Result<void> make_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  if (!std::filesystem::create_directory(folder, error) && !error) return {};
-  if (error) {
-    const bool full = error == std::errc::no_space_on_device || error.value() == EDQUOT;
-    return fail(full ? ErrorCode::kNoSpace : ErrorCode::kIo,
-                "making a run's folder failed: " + error.message() + ": " + folder.string());
-  }
-  return frame::sync_folder(folder.parent_path());
+  std::filesystem::create_directory(folder, error);
+  if (!error) return frame::sync_folder(folder.parent_path());
+  const bool full = error == std::errc::no_space_on_device || error.value() == EDQUOT;
+  return fail(full ? ErrorCode::kNoSpace : ErrorCode::kIo,
+              "making a run's folder failed: " + error.message() + ": " + folder.string());
 }
 
 }  // namespace
