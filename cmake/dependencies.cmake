@@ -1,4 +1,5 @@
 # Every library that Sideband links, in one place. docs/design.md says what each saves.
+include(GNUInstallDirs)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
