@@ -18,9 +18,15 @@ bool ends_with_end(FrameSource& source) {
   return decoded && decoded->is(frame::MessageType::kEnd);
 }
 
+std::string why_not(const Session& session) {
+  if (!session.trouble().empty()) return session.trouble();
+  return session.sessions_begun() == 0 ? "no collector answered" : "the deadline came first";
+}
+
 }  // namespace
 
-Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings, std::chrono::milliseconds deadline) {
+Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings, std::chrono::milliseconds deadline,
+                              const std::function<void(const Notice&)>& say) {
   auto context = open_context();
   if (!context) return tl::unexpected(context.error());
   if (auto socket = connect_control(**context, settings.endpoint, {}); !socket) {
@@ -35,6 +41,9 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
   bool delivered = head_seq == 0;
   for (Anchor now = read_clocks(); !delivered && now.monotonic_ns < deadline_ns; now = read_clocks()) {
     const bool more = uplink.pump(now);
+    for (const Notice& notice : uplink.take_notices()) {
+      if (say) say(notice);
+    }
     // A collector that has more than the source has all of it.
     delivered = std::max(session.committed_seq(), session.resumed_seq()) >= head_seq &&
                 (session.state() == SessionState::kClosed || session.state() == SessionState::kStreaming ||
@@ -50,7 +59,7 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
                        .frames_sent = uplink.frames_sent(),
                        .bytes_sent = uplink.bytes_sent(),
                        .frames_lost = uplink.frames_lost(),
-                       .trouble = delivered ? "" : session.trouble()};
+                       .trouble = delivered ? "" : why_not(session)};
   uplink.leave();
   if (refused) return fail(ErrorCode::kUnsupported, report.trouble + ": " + settings.endpoint);
   return report;

@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
+#include "sender/session_actions.h"
 #include "sender/uplink.h"
 
 namespace sideband::sender {
@@ -19,9 +21,11 @@ struct DeliverReport {
   std::string trouble;                            // when not delivered: why
 };
 
-// Returns by the deadline either way. Errors: an address that is none (kInvalidArgument), a collector that refuses the
-// stream (kUnsupported; trying again cannot help).
+// Calls `say` (which may be empty) with what people should know meanwhile, such as that nobody answers; the same kind
+// may come again. Returns by the deadline either way. Errors: an address that is none (kInvalidArgument), a collector
+// that refuses the stream (kUnsupported; trying again cannot help).
 [[nodiscard]] Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings,
-                                            std::chrono::milliseconds deadline);
+                                            std::chrono::milliseconds deadline,
+                                            const std::function<void(const Notice&)>& say = {});
 
 }  // namespace sideband::sender

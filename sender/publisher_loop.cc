@@ -272,8 +272,9 @@ FinishReport PublisherLoop::close() {
   say_notices();
   if (!report.delivered) {
     const std::string& trouble = uplink_->session().trouble();
-    notices_.say("left", fmt::format("not delivered: {} frame(s){}{}; they wait in {}", report.frames_left,
-                                     trouble.empty() ? "" : ": ", trouble, report.spool_folder));
+    notices_.say("left",
+                 fmt::format("not delivered: {} frame(s){}{}; send them later with: sideband replay {} --to {}",
+                             report.frames_left, trouble.empty() ? "" : ": ", trouble, report.spool_folder, endpoint_));
     return report;
   }
   if (auto removed = spool_->remove(); !removed) notices_.say("removal", removed.error().message);

@@ -119,8 +119,9 @@ void add_collect(CLI::App& app, int* exit_code) {
   add_endpoint(*command, "--advertise-tap", options.advertise_tap, "What readers are told instead of --tap");
   command
       ->add_option("--heartbeat-ms", options.heartbeat_ms,
-                   "Between two signs of life; three missed: the sender is stale")
-      ->check(CLI::Range(10, 3'600'000))
+                   "Milliseconds between two signs of life, 10 to 3600000; three missed: the sender is stale")
+      ->check(CLI::Range(10, 3'600'000).description(""))
+      ->type_name("N")
       ->capture_default_str();
   command->add_flag("--print-endpoints", arguments->print_endpoints,
                     "Print the addresses as one line of JSON when ready");

@@ -47,11 +47,17 @@ Result<void> complete_options(Flags& flags) {
   if (flags.hex) flags.options.form = DumpForm::kHex;
   if (flags.stats) flags.options.form = DumpForm::kStats;
   if (!flags.tap.empty()) return {};
-  if (flags.paths.empty()) flags.paths.push_back(flags.data_dir.string());
   const auto is_folder = [](const std::string& path) {
     std::error_code ignored;
     return std::filesystem::is_directory(path, ignored);
   };
+  if (flags.paths.empty()) {
+    flags.paths.push_back(flags.data_dir.string());
+    if (!is_folder(flags.paths.front()))
+      return fail(ErrorCode::kNotFound,
+                  "no data folder: expected what `sideband collect` makes; name another with --data-dir: " +
+                      flags.paths.front());
+  }
   flags.options.name_files = flags.paths.size() > 1 || is_folder(flags.paths.front());
   return {};
 }
@@ -68,6 +74,7 @@ int dump(Flags& flags) {
                                         : dump_tap(flags.tap, flags.options.project, printer, out);
   printer.finish();
   const int exit_code = out.finish(printer.saw_damage() ? kExitDataLost : kExitOk);
+  if (dumped && printer.printed() == 0) print_error("no frame was found that the paths and filters ask for");
   if (dumped) return exit_code;
   print_error(dumped.error().message);
   return kExitFailed;
@@ -82,7 +89,9 @@ void add_filters(CLI::App& command, Flags& flags) {
       ->type_name("TYPE");
   command.add_option("--key", flags.key, "Only LOG frames with this metric; a trailing * matches any rest")
       ->type_name("KEY");
-  command.add_option("--limit", flags.options.limit, "Stop after so many frames")->type_name("N");
+  command.add_option("--limit", flags.options.limit, "Stop after so many frames")
+      ->check(CLI::PositiveNumber.description(""))  // CLI11 takes -1 for a very large number
+      ->type_name("N");
 }
 
 void add_forms(CLI::App& command, Flags& flags) {
@@ -115,6 +124,9 @@ void add_dump(CLI::App& app, int* exit_code) {
   add_filters(*command, *flags);
   add_forms(*command, *flags);
   command->footer(
+      "A line: offset in the file, time (UTC) of the first point, type, run's name, rank and seq, contents. A - stands "
+      "for\n"
+      "what is not known.\n"
       "After damage it goes on with the next good frame and exits with 3. A torn tail, the unfinished frame at the end "
       "of a file\n"
       "that is being written, is reported on standard error and is no damage.\n"

@@ -42,6 +42,8 @@ class DumpPrinter {
 
   // The limit is reached or nobody reads.
   [[nodiscard]] bool done() const { return out_.done() || (options_.limit && printed_ >= *options_.limit); }
+  // Frames that the filters let through.
+  [[nodiscard]] std::uint64_t printed() const { return printed_; }
   [[nodiscard]] bool saw_damage() const { return saw_damage_; }
 
  private:

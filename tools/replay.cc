@@ -1,6 +1,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -80,11 +81,28 @@ Result<Sources> open_sources(const std::filesystem::path& path, Totals& totals) 
   return sources;
 }
 
+// Says once of each kind what stands in the way: a wrong address would otherwise look like work for the whole deadline.
+class Notices {
+ public:
+  explicit Notices(const Flags& flags) : flags_(flags) {}
+  void say(const sender::Notice& notice) {
+    if (!said_.insert(notice.kind).second) return;
+    const bool away = notice.kind == sender::Notice::Kind::kNoAnswer || notice.kind == sender::Notice::Kind::kRefused;
+    const std::string plan = away ? fmt::format("; trying for {} s in all, Ctrl-C ends it", flags_.deadline_s) : "";
+    print_error(fmt::format("{}{}: {}", notice.text, plan, flags_.to));
+  }
+
+ private:
+  const Flags& flags_;
+  std::set<sender::Notice::Kind> said_;
+};
+
 // One line a stream. False: trying the next stream cannot help, the collector does not answer.
 Result<void> replay_stream(StoredStream& stream, const Flags& flags, std::chrono::milliseconds left, Totals& totals,
-                           Output& out) {
-  const auto report = sender::deliver(
-      stream, {.endpoint = flags.to, .library = "sideband-replay " SIDEBAND_VERSION, .sockets = {}}, left);
+                           Notices& notices, Output& out) {
+  const auto report =
+      sender::deliver(stream, {.endpoint = flags.to, .library = "sideband-replay " SIDEBAND_VERSION, .sockets = {}},
+                      left, [&notices](const sender::Notice& notice) { notices.say(notice); });
   if (!report) return tl::unexpected(report.error());
   ++totals.streams;
   totals.frames_sent += report->frames_sent;
@@ -109,11 +127,13 @@ int replay(const Flags& flags) {
     return kExitFailed;
   }
   Output out;
+  Notices notices(flags);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(flags.deadline_s);
   for (auto& stream : sources->streams) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (auto done = replay_stream(*stream, flags, std::max(left, std::chrono::milliseconds(1)), totals, out); !done) {
+    if (auto done = replay_stream(*stream, flags, std::max(left, std::chrono::milliseconds(1)), totals, notices, out);
+        !done) {
       print_error(done.error().message);
       return out.finish(kExitFailed);
     }
@@ -133,8 +153,9 @@ int replay(const Flags& flags) {
 
 void add_replay(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("replay", "Send stored frames to another collector");
-  command->add_option("folder", flags->folder, "A data folder, a run's folder or a spool")
+  CLI::App* command =
+      app.add_subcommand("replay", "Send what a sender left in its spool, or stored frames, to a collector");
+  command->add_option("folder", flags->folder, "A data folder, a run's folder, a spool or the folder of all spools")
       ->required()
       ->type_name("DIR");
   command->add_option("--to", flags->to, "Control address of the collector, tcp://127.0.0.1:5123")
@@ -144,10 +165,12 @@ void add_replay(CLI::App& app, int* exit_code) {
       ->type_name("N");
   command->footer(
       "Frames keep their identity: what the collector has already is not stored twice, and a replay may be repeated.\n"
-      "Nothing is deleted. A spool that a process still uses is left out and makes the exit status 1.\n"
+      "Nothing is deleted; after exit status 0 a spool may be. A spool that a process still uses is left out and makes "
+      "the exit status 1.\n"
       "Exit status: 0 all is on the collector's stable storage; 3 it is, but some frames were damaged or missing; 1 "
       "not delivered.\n"
-      "Example: sideband replay old-data --to tcp://collector:5123");
+      "Examples: sideband replay ~/.local/state/sideband/spool --to tcp://127.0.0.1:5123\n"
+      "          sideband replay old-data --to tcp://collector:5123");
   command->callback([flags, exit_code] { *exit_code = replay(*flags); });
 }
 

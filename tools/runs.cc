@@ -102,11 +102,14 @@ void add_runs(CLI::App& app, int* exit_code) {
   command->add_flag("--json", flags->json,
                     "An array of objects, with config, tags, summary and every stream of each run");
   command->footer(
+      "ID is the end of the run's id, as much as tells all apart; other subcommands take it, the whole id or NAME.\n"
       "STATE is that of the latest attempt's processes: running while one of them has not ended, else the worst of "
       "crashed,\n"
       "failed, preempted, finished. POINTS are stored, each counted once; LOST are those in frames that are missing or "
       "were\n"
-      "skipped and those that the sender had to drop. DURATION of a running run: until its last stored data.\n"
+      "skipped and those that the sender had to drop. DURATION of a running run: until its last stored data. A run "
+      "whose\n"
+      "process was killed stays running: nobody wrote its end.\n"
       "Example: sideband runs --json | jq '.[] | select(.state == \"crashed\") | .id'");
   command->callback([flags, exit_code] { *exit_code = list(flags->data_dir, flags->json); });
 }

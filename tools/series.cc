@@ -97,8 +97,10 @@ void add_series(CLI::App& app, int* exit_code) {
   auto* plot = command->add_flag("--plot", flags->plot, "A chart for the terminal");
   json->excludes(csv)->excludes(plot);
   csv->excludes(plot);
-  command->add_option("--width", flags->width, "Columns of the chart; the default is the terminal's width, else 80")
-      ->check(CLI::Range(kLeastColumns, std::size_t{500}))
+  command
+      ->add_option("--width", flags->width,
+                   "Columns of the chart, 30 to 500; the default is the terminal's width, else 80")
+      ->check(CLI::Range(kLeastColumns, std::size_t{500}).description(""))
       ->type_name("N");
   command->footer(
       "Points come by rank, and for each rank in the order in which they were logged.\n"

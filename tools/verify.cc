@@ -14,6 +14,11 @@
 namespace sideband::tools {
 namespace {
 
+// A file without a readable FILE or CONFIG has no run.
+std::string run_text(const collector::RunCheck& check) {
+  return check.run_id.empty() ? "(unknown)" : printable(check.run_id);
+}
+
 using Checks = std::vector<collector::RunCheck>;
 
 std::string checks_to_table(const Checks& checks) {
@@ -32,7 +37,7 @@ std::string checks_to_table(const Checks& checks) {
                {"UNREADABLE", kRight},
                {"TWICE", kRight}});
   for (const auto& check : checks) {
-    table.add({check.run_id, check.is_whole() ? "whole" : "not whole", format_count(check.files),
+    table.add({run_text(check), check.is_whole() ? "whole" : "not whole", format_count(check.files),
                format_count(check.sealed_files), format_count(check.frames), format_count(check.bytes),
                format_count(check.streams), format_count(check.points), format_count(check.damaged_bytes),
                format_count(check.missing_frames), format_count(check.skipped_frames),
@@ -45,7 +50,7 @@ std::string problems_text(const Checks& checks) {
   std::string text;
   for (const auto& check : checks) {
     if (check.problems.empty() && check.torn_bytes == 0) continue;
-    text += fmt::format("\nRun {}\n", printable(check.run_id));
+    text += fmt::format("\nRun {}\n", run_text(check));
     for (const auto& problem : check.problems) text += "  " + printable(problem) + "\n";
     if (check.problems.size() == collector::kMaxProblems) text += "  and perhaps more: the first are shown\n";
     if (check.torn_bytes > 0) {

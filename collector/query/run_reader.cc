@@ -39,8 +39,10 @@ Result<std::vector<std::filesystem::path>> list_frame_files(const std::filesyste
     if (at->is_regular_file(ignored) && is_frame_file(at->path())) files.push_back(at->path());
   }
   if (error) {
-    const auto code = error == std::errc::no_such_file_or_directory ? ErrorCode::kNotFound : ErrorCode::kIo;
-    return fail(code, "list folder failed: " + error.message() + ": " + folder.string());
+    if (error == std::errc::no_such_file_or_directory)
+      return fail(ErrorCode::kNotFound,
+                  "no such folder: expected one with frames, of a collector or a sender: " + folder.string());
+    return fail(ErrorCode::kIo, "list folder failed: " + error.message() + ": " + folder.string());
   }
   std::ranges::sort(files);
   return files;

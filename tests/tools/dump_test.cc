@@ -63,6 +63,21 @@ TEST_F(DumpTest, LimitStopsEarly) {
   EXPECT_EQ(lines_with({"--limit", "2"}), 2U);
 }
 
+TEST_F(DumpTest, NegativeLimitIsRefused) {
+  EXPECT_EQ(dump({"--limit", "-1"}).status, 1);
+}
+
+TEST_F(DumpTest, FilterThatNothingPassesIsReported) {
+  const auto outcome = dump({"--key", "no/such"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_TRUE(holds(outcome.err, "no frame was found")) << outcome.err;
+}
+
+TEST_F(DumpTest, MissingDataFolderIsReported) {
+  const auto outcome = run_sideband({"dump", "--data-dir", (folder_.path() / "none").string()});
+  EXPECT_TRUE(holds(outcome.err, "no data folder")) << outcome.err;
+}
+
 TEST_F(DumpTest, RunIsPickedByNameIdOrEndOfId) {
   EXPECT_EQ(lines_with({"--run", "calm-otter"}), 4U);  // FILE has no name yet
   EXPECT_EQ(lines_with({"--run", "run-1"}), 5U);

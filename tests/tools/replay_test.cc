@@ -70,7 +70,22 @@ TEST(ReplayWithoutCollector, DeadlineEndsIt) {
   const auto outcome =
       run_sideband({"replay", folder.path().string(), "--to", "tcp://127.0.0.1:9", "--deadline-s", "1"});
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.out.find("not delivered"), std::string::npos);
+  EXPECT_NE(outcome.out.find("not delivered, 0 of 4 seqs are stored there: no collector answered"), std::string::npos)
+      << outcome.out;
+}
+
+TEST(ReplayWithoutCollector, SilenceIsReportedBeforeTheDeadline) {
+  const TemporaryFolder folder;
+  write_file(segment_path(folder.path(), "run-1", 1), finished_run());
+  const auto outcome =
+      run_sideband({"replay", folder.path().string(), "--to", "tcp://127.0.0.1:9", "--deadline-s", "7"});
+  EXPECT_NE(outcome.err.find("no answer within 5 s; trying for 7 s in all"), std::string::npos) << outcome.err;
+}
+
+TEST(ReplayWithoutCollector, MissingFolderIsReported) {
+  const auto outcome = run_sideband({"replay", "/nonexistent", "--to", "tcp://127.0.0.1:9"});
+  EXPECT_EQ(outcome.err,
+            "sideband: no such folder: expected one with frames, of a collector or a sender: /nonexistent\n");
 }
 
 }  // namespace
