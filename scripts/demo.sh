@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Sideband, trains the digits example beside a collector of its own, and shows what was stored.
 #
-# Data: $SIDEBAND_DATA, else build/demo-data. The collector listens on free ports of 127.0.0.1 and ends with this script.
+# Data: $SIDEBAND_DATA, else build/demo-data. Spools: build/demo-spool. The collector listens on free ports of 127.0.0.1 and ends with this script.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,13 +9,14 @@ bin=build/release/bin
 data=${SIDEBAND_DATA:-build/demo-data}
 collector_log=build/demo-collector.log
 report=build/demo-report.json
+spool=build/demo-spool
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [[ -t 1 ]] || say() { printf '\n%s\n' "$*"; }
 
 build() {
   say "Building (build/release)"
-  cmake --preset release -DSIDEBAND_BENCH=OFF >build/demo-configure.log || { cat build/demo-configure.log >&2; exit 1; }
+  cmake --preset release >build/demo-configure.log || { cat build/demo-configure.log >&2; exit 1; }
   cmake --build --preset release --target sideband digits
 }
 
@@ -27,7 +28,13 @@ stop_collector() {
   collector_pid=
 }
 trap stop_collector EXIT
-trap 'exit 130' INT
+interrupted() {
+  trap '' INT
+  echo
+  echo "demo: interrupted; what was stored is in $data, what was not yet delivered in $spool (docs/operations.md, section 3)" >&2
+  exit 130
+}
+trap interrupted INT
 trap 'exit 143' TERM
 
 # Its one line on stdout, when it is ready, says where it listens.
@@ -48,7 +55,7 @@ start_collector() {
 field() { /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
 train() {
-  SIDEBAND_SPOOL_DIR=build/demo-spool "$bin/digits" --ranks 4 --hidden 256 --epochs 400 --lr 0.02 --report "$report"
+  SIDEBAND_SPOOL_DIR=$spool "$bin/digits" --ranks 4 --hidden 256 --epochs 400 --lr 0.02 --report "$report"
 }
 
 # What the trainers counted against what the data folder holds.
@@ -95,5 +102,6 @@ if [[ -t 0 ]]; then
   log to this collector     SIDEBAND_COLLECTOR=$SIDEBAND_COLLECTOR $bin/digits
 
 TEXT
+  trap "echo; exit 0" INT
   read -r -p "The collector is still running; press Enter to stop it. " || true
 fi

@@ -1,6 +1,6 @@
 """Prints each new value that a collector stores: read_tap.py tcp://127.0.0.1:5126"""
 import struct, sys, xxhash, zmq
-import sideband_pb2 as pb  # protoc -I proto --python_out=. sideband.proto
+import sideband_pb2 as pb  # protoc -I proto --python_out=build sideband.proto
 
 names, tables = {}, {}
 socket = zmq.Context().socket(zmq.SUB)
