@@ -29,11 +29,10 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
                               const std::function<void(const Notice&)>& say) {
   auto context = open_context();
   if (!context) return tl::unexpected(context.error());
-  if (auto socket = connect_control(**context, settings.endpoint, {}); !socket) {
-    return tl::unexpected(socket.error());
-  }
+  auto control = connect_control(**context, settings.endpoint, settings.sockets.value_or(draw_sockets()));
+  if (!control) return tl::unexpected(control.error());
   const std::uint64_t head_seq = source.head_seq();
-  Uplink uplink(**context, settings, source);
+  Uplink uplink(**context, settings, source, std::move(*control));
   if (ends_with_end(source)) uplink.finish_stream(head_seq);
 
   const Session& session = uplink.session();

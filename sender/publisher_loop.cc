@@ -72,12 +72,16 @@ Result<std::unique_ptr<PublisherLoop>> PublisherLoop::open(const Options& option
   auto context = open_context();
   if (!context) return tl::unexpected(context.error());
   std::string endpoint = choose_endpoint(options);
-  if (auto socket = connect_control(**context, endpoint, {}); !socket) return tl::unexpected(socket.error());
+  // An address that is none is told here. The socket is kept: to the collector a link that ends at once looks like a
+  // stranger's.
+  auto control = connect_control(**context, endpoint, draw_sockets());
+  if (!control) return tl::unexpected(control.error());
   std::unique_ptr<PublisherLoop> loop(new PublisherLoop(options, std::move(info), recorder, std::move(endpoint),
                                                         std::move(*context),
                                                         {.root = std::move(*root),
                                                          .quota_bytes = options.spool_quota_bytes,
                                                          .segment_bytes = options.spool_segment_bytes}));
+  loop->first_control_ = std::move(*control);
   if (auto opened = loop->open_stream(read_clocks()); !opened) {
     return tl::unexpected(opened.error().with_context("open the spool"));
   }
@@ -100,7 +104,7 @@ Result<void> PublisherLoop::open_stream(const Anchor& now) {
       *context_,
       UplinkSettings{
           .endpoint = endpoint_, .heartbeat_ms = heartbeat_ms_, .library = info_.library, .sockets = std::nullopt},
-      *spool_);
+      *spool_, std::exchange(first_control_, std::nullopt));
   points_in_segment_ = 0;
   batcher_.begin_stream();
   spool_config_rest();

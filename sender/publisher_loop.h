@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sender/batcher.h"
@@ -69,6 +70,7 @@ class PublisherLoop {
   PublisherNotices notices_;
   Batcher batcher_;
   std::unique_ptr<zmq::context_t> context_;
+  std::optional<zmq::socket_t> first_control_;  // for the first uplink
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<Uplink> uplink_;
 

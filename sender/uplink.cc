@@ -24,13 +24,13 @@ constexpr std::int64_t kOpenAgainNs = kNsPerSecond;
 constexpr std::int64_t kUnreadableNs = 30 * kNsPerSecond;
 constexpr std::chrono::milliseconds kBlockedWait{1};  // XPUB has no event for "room again"
 
+}  // namespace
+
 SocketSettings draw_sockets() {
   SocketSettings sockets;
   sockets.reconnect_ms = static_cast<int>(kMinReconnectMs + read_random() % (kMaxReconnectMs - kMinReconnectMs + 1));
   return sockets;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<zmq::context_t>> open_context() {
   try {
@@ -43,13 +43,15 @@ Result<std::unique_ptr<zmq::context_t>> open_context() {
   }
 }
 
-Uplink::Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source)
+Uplink::Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source,
+               std::optional<zmq::socket_t> first_control)
     : context_(context),
       settings_(std::move(settings)),
       sockets_(settings_.sockets ? *settings_.sockets : draw_sockets()),
       source_(source),
       session_(source.identity(),
-               {.heartbeat_ms = settings_.heartbeat_ms, .library = settings_.library, .random = read_random}) {
+               {.heartbeat_ms = settings_.heartbeat_ms, .library = settings_.library, .random = read_random}),
+      first_control_(std::move(first_control)) {
   session_.start(read_clocks());
 }
 
@@ -137,6 +139,11 @@ void Uplink::carry_out(const Anchor& now) {
 void Uplink::open_control(const Anchor& now) {
   data_.reset();
   control_.reset();
+  if (first_control_) {
+    control_ = std::exchange(first_control_, std::nullopt);
+    wants_control_ = false;
+    return;
+  }
   auto socket = connect_control(context_, settings_.endpoint, sockets_);
   wants_control_ = !socket;
   if (socket) {

@@ -31,10 +31,15 @@ struct UplinkSettings {
 // A ZeroMQ context whose threads run already: what could abort the process does so at the start, not hours later.
 [[nodiscard]] Result<std::unique_ptr<zmq::context_t>> open_context();
 
+// For a sender: its own interval between tries to connect.
+[[nodiscard]] SocketSettings draw_sockets();
+
 class Uplink {
  public:
-  // `source` and `context` must outlive the uplink.
-  Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source);
+  // `source` and `context` must outlive the uplink. `first_control`: a control socket that is connected already;
+  // without one the uplink makes it.
+  Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source,
+         std::optional<zmq::socket_t> first_control = {});
 
   // Does all that can be done without waiting. True when data went out: there may be more to do at once.
   bool pump(const Anchor& now);
@@ -76,7 +81,7 @@ class Uplink {
   SocketSettings sockets_;
   FrameSource& source_;
   Session session_;
-  std::optional<zmq::socket_t> control_, data_;
+  std::optional<zmq::socket_t> first_control_, control_, data_;
   std::int64_t next_open_ns_ = 0;  // of the control socket, after it could not be opened
   bool wants_control_ = false, blocked_ = false;
   std::string skip_;  // the SKIP frame under way

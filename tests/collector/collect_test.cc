@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sender/sender.h"
 #include "tests/collector/temp_dir.h"
 #include "tests/tools/program.h"
 
@@ -55,6 +56,17 @@ TEST_F(CollectTest, InterruptEndsItWithASummary) {
   EXPECT_EQ(program.finish().err,
             "sideband: stopped; frames stored 0, bytes 0, duplicates 0, gaps 0, undecodable 0, refusals 0, failed "
             "connections 0, bad messages: none\n");
+}
+
+TEST_F(CollectTest, SenderThatComesAndGoesIsNoFailedConnection) {
+  test::Program program(make_arguments({"--print-endpoints"}));
+  const std::string endpoint = nlohmann::json::parse(program.read_line())["connect"];
+  auto run = Run::open({.collector = endpoint, .spool_dir = (dir_.path() / "spool").string()});
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_TRUE(run->finish().delivered);
+  program.signal(SIGTERM);
+  const std::string said = program.finish().err;
+  EXPECT_NE(said.find("failed connections 0,"), std::string::npos) << said;
 }
 
 TEST_F(CollectTest, SecondOneOnTheSameFolderFails) {
