@@ -58,7 +58,7 @@ int Receiver::turn_timeout_ms() const {
 void Receiver::take_turn() {
   takes_data_ = !stopping_ && links_.requests.weight() < max_waiting_bytes_;
   const Readable readable =
-      wait_readable(router_, takes_data_ ? &sub_ : nullptr, tap_.takes_subscriptions() ? &tap_.socket() : nullptr,
+      wait_readable(router_, sub_, takes_data_, tap_.takes_subscriptions() ? &tap_.socket() : nullptr,
                     links_.wake_up.fd(), turn_timeout_ms());
   now_ = read_clocks();
   if (readable.wake) {

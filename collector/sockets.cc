@@ -221,13 +221,13 @@ LinkMonitor::Failures LinkMonitor::take() {
   return failures;
 }
 
-Readable wait_readable(const Socket& router, const Socket* sub, const Socket* xpub, int wake_fd, int timeout_ms) {
-  const auto events = [](const Socket* socket) { return static_cast<short>(socket != nullptr ? ZMQ_POLLIN : 0); };
-  const auto socket_of = [&](const Socket* socket) { return socket != nullptr ? socket->get() : router.get(); };
-  std::array<zmq_pollitem_t, 4> items{{{router.get(), 0, ZMQ_POLLIN, 0},
-                                       {socket_of(sub), 0, events(sub), 0},
-                                       {socket_of(xpub), 0, events(xpub), 0},
-                                       {nullptr, wake_fd, ZMQ_POLLIN, 0}}};
+Readable wait_readable(const Socket& router, const Socket& sub, bool takes_data, const Socket* xpub, int wake_fd,
+                       int timeout_ms) {
+  std::array<zmq_pollitem_t, 4> items{
+      {{router.get(), 0, ZMQ_POLLIN, 0},
+       {sub.get(), 0, static_cast<short>(takes_data ? ZMQ_POLLIN : 0), 0},
+       {xpub != nullptr ? xpub->get() : router.get(), 0, static_cast<short>(xpub != nullptr ? ZMQ_POLLIN : 0), 0},
+       {nullptr, wake_fd, ZMQ_POLLIN, 0}}};
   if (zmq_poll(items.data(), static_cast<int>(items.size()), timeout_ms) <= 0) return {};
   const auto readable = [&](std::size_t i) { return (items[i].revents & ZMQ_POLLIN) != 0; };
   return {readable(0), readable(1), readable(2), readable(3)};

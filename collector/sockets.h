@@ -106,14 +106,16 @@ class LinkMonitor {
   std::int64_t ungreeted_ = 0;
 };
 
-// Waits until a socket or `wake_fd` is readable or `timeout_ms` passed. A null socket is left out.
+// Waits until a socket or `wake_fd` is readable or `timeout_ms` passed. A null `xpub` is left out. `sub` is polled in
+// any case, since that is when ZeroMQ passes its subscription to new senders; without `takes_data` it never ends the
+// wait.
 struct Readable {
   bool router = false;
   bool sub = false;
   bool xpub = false;
   bool wake = false;
 };
-[[nodiscard]] Readable wait_readable(const Socket& router, const Socket* sub, const Socket* xpub, int wake_fd,
-                                     int timeout_ms);
+[[nodiscard]] Readable wait_readable(const Socket& router, const Socket& sub, bool takes_data, const Socket* xpub,
+                                     int wake_fd, int timeout_ms);
 
 }  // namespace sideband::collector

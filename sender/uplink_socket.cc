@@ -3,6 +3,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +18,20 @@ namespace {
 constexpr int kHeartbeatMs = 15'000;
 constexpr int kHeartbeatTtlMs = 45'000;  // ZMTP counts in 16 bits of 100 ms: more than 65 s wraps around
 constexpr int kMaxInterruptions = 100;   // in a forked child every call fails with EINTR for ever
+
+// ZeroMQ takes port 70000 for 4464.
+bool has_wrong_port(std::string_view endpoint) {
+  if (!endpoint.starts_with("tcp://")) return false;
+  const std::string_view text = endpoint.substr(endpoint.rfind(':') + 1);
+  std::uint16_t port = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error != std::errc() || stop != text.data() + text.size() || port == 0;
+}
+
+tl::unexpected<Error> fail_connect(ErrorCode code, const char* reason, const std::string& endpoint) {
+  return fail(
+      code, fmt::format("connect failed: {}: expected tcp://HOST:PORT or ipc://PATH, found \"{}\"", reason, endpoint));
+}
 
 // Calls again when a signal interrupted it. cppzmq reports that as an exception.
 template <typename Call>
@@ -30,6 +47,7 @@ auto retry_interrupted(Call call) {
 
 Result<zmq::socket_t> connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
                               const SocketSettings& settings) {
+  if (has_wrong_port(endpoint)) return fail_connect(ErrorCode::kInvalidArgument, "a port is from 1 to 65535", endpoint);
   try {
     zmq::socket_t socket(context, type);
     socket.set(zmq::sockopt::linger, 0);
@@ -49,9 +67,8 @@ Result<zmq::socket_t> connect(zmq::context_t& context, zmq::socket_type type, co
     socket.connect(endpoint);
     return socket;
   } catch (const zmq::error_t& error) {
-    const ErrorCode code = error.num() == EINVAL ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable;
-    return fail(code, fmt::format("connect failed: {}: expected tcp://HOST:PORT or ipc://PATH, found \"{}\"",
-                                  error.what(), endpoint));
+    return fail_connect(error.num() == EINVAL ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable, error.what(),
+                        endpoint);
   }
 }
 

@@ -317,6 +317,12 @@ TEST_F(Publishing, SpoolOfARefusedRunStays) {
 
 // ---- errors at the start ----
 
+TEST_F(Publishing, PortThatDoesNotExistIsAnError) {
+  auto options = make_options();
+  options.collector = "tcp://127.0.0.1:99999";
+  EXPECT_EQ(sideband::Run::open(options).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST_F(Publishing, WrongAddressIsAnError) {
   auto options = make_options();
   options.collector = "here";
