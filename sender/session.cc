@@ -14,6 +14,7 @@ constexpr std::int64_t kFirstBackoffNs = kNsPerSecond;
 constexpr std::int64_t kMaxBackoffNs = 30 * kNsPerSecond;
 // Full jitter may draw next to nothing; two SYNs at once would only void each other.
 constexpr std::int64_t kMinBackoffNs = 100 * kNsPerMs;
+constexpr std::int64_t kYoungLinkNs = 200 * kNsPerMs;  // ZeroMQ's first try and the greeting
 constexpr std::int64_t kNoAnswerNs = 5 * kNsPerSecond;
 constexpr std::int64_t kLinkingNs = 5 * kNsPerSecond;
 constexpr std::int64_t kConfiguringNs = 10 * kNsPerSecond;
@@ -123,7 +124,10 @@ void Session::on_source(std::uint64_t oldest_seq, std::uint64_t head_seq) {
 
 void Session::on_end(const Anchor& now, std::uint64_t final_seq) {
   final_seq_ = final_seq;
-  if (state_ != SessionState::kConnecting || control_ready_) return;
+  // The socket may be waiting to try again, for up to 30 s: a fresh one tries at once. A young one is about to be
+  // there.
+  const bool waits = state_ == SessionState::kConnecting && !control_ready_;
+  if (!waits || now.monotonic_ns - state_since_ns_ < kYoungLinkNs) return;
   actions_.emplace_back(OpenControl{});
   next_syn_ns_ = now.monotonic_ns;
 }

@@ -88,5 +88,13 @@ TEST(ReplayWithoutCollector, MissingFolderIsReported) {
             "sideband: no such folder: expected one with frames, of a collector or a sender: /nonexistent\n");
 }
 
+TEST_F(ReplayTest, NoConnectionEndsBeforeItsGreeting) {
+  store("run-1", finished_run());
+  replay();
+  collector_.signal(SIGTERM);
+  const auto said = collector_.finish().err;
+  EXPECT_NE(said.find("failed connections 0,"), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace sideband::test
