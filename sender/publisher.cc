@@ -173,8 +173,8 @@ void Publisher::Impl::serve(const std::stop_token& stop) {
   bool urgent = false;
   while (!stop.stop_requested()) {
     const auto quiet = loop->turn(read_clocks(), urgent);
+    publish_stats();  // first: whoever waits for an answer may look at them next
     answer_requests();
-    publish_stats();
     loop->wait(take_requests() ? std::min(quiet, kAskedWait) : quiet, wake_fd.get());
     // A wake says that a ring is half full, or that somebody asks for something.
     const bool woken = drain_wakes();
