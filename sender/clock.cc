@@ -88,7 +88,9 @@ void ClockMap::bend(const ClockReading& reading) {
   const std::int64_t reached_ns = last.ns_at(reading.ticks);
   const double error_ns = static_cast<double>(reading.monotonic_ns - reached_ns);
   pieces_.push_back({reading.ticks, reached_ns, rate * (1 + std::clamp(error_ns / kCatchUpNs, -kMaxBend, kMaxBend))});
-  if (pieces_.size() > kMaxPieces) pieces_.pop_front();
+  if (pieces_.size() < 2 * kMinPieces) return;
+  pieces_.erase(pieces_.begin(), pieces_.end() - kMinPieces);
+  piece_ = 0;
 }
 
 void ClockMap::update(const ClockReading& reading) {

@@ -65,7 +65,7 @@ struct ClockReading {
 inline constexpr std::size_t kMaxAnchors = 16;
 
 // Bends are at least 10 ms apart: these reach back 10 s, longer than a record waits in a ring that is not stuck.
-inline constexpr std::size_t kMaxPieces = 1'024;
+inline constexpr std::size_t kMinPieces = 1'024;
 
 // Owned by the publisher thread. Pure: readings come in as arguments.
 class ClockMap {
@@ -77,11 +77,12 @@ class ClockMap {
   void update(const ClockReading& reading);
 
   // Microseconds of CLOCK_MONOTONIC, within microseconds of it. The same ticks give the same time for as long as the
-  // last kMaxPieces pieces reach back; later ticks never an earlier one.
-  [[nodiscard]] std::int64_t monotonic_us(std::uint64_t ticks) const noexcept {
-    auto piece = pieces_.rbegin();
-    while (piece->since(ticks) < 0 && piece + 1 != pieces_.rend()) ++piece;
-    return piece->ns_at(ticks) / 1'000;
+  // last kMinPieces pieces reach back; later ticks never an earlier one.
+  [[nodiscard]] std::int64_t monotonic_us(std::uint64_t ticks) noexcept {
+    // A ring is read in order, so the piece is nearly always the one of the record before.
+    while (piece_ + 1 < pieces_.size() && pieces_[piece_ + 1].since(ticks) >= 0) ++piece_;
+    while (piece_ > 0 && pieces_[piece_].since(ticks) < 0) --piece_;
+    return pieces_[piece_].ns_at(ticks) / 1'000;
   }
 
   // The anchors that a frame needs whose earliest point is at `earliest_us`: the one in force then, and all later ones.
@@ -106,8 +107,9 @@ class ClockMap {
   void bend(const ClockReading& reading);
 
   ClockReading first_;
-  std::deque<Piece> pieces_;    // rising; never empty; the oldest leave
-  std::deque<Anchor> anchors_;  // likewise
+  std::vector<Piece> pieces_;   // rising; never empty; the oldest leave
+  std::size_t piece_ = 0;       // that the last ticks fell into
+  std::deque<Anchor> anchors_;  // rising; never empty; the oldest leave
 };
 
 }  // namespace sideband::sender

@@ -36,7 +36,7 @@ TEST(ClockMap, TicksBeforeTheFirstReadingAreExtrapolated) {
 }
 
 TEST(ClockMap, OneReadingAloneGivesItsTime) {
-  const ClockMap map(reading_at(0));
+  ClockMap map(reading_at(0));
   EXPECT_EQ(map.monotonic_us(reading_at(0).ticks), 50'000'000);
 }
 
@@ -75,6 +75,12 @@ TEST(ClockMap, TranslatedTimeStaysAsItWas) {
   off.monotonic_ns += 50'000;
   map.update(off);
   EXPECT_EQ(map.monotonic_us(reading_at(1.5).ticks), before);
+}
+
+TEST(ClockMap, PiecesThatLeaveDoNotBendWhatStays) {
+  ClockMap map(reading_at(0));
+  for (std::size_t i = 1; i <= 2 * kMinPieces; ++i) map.update(reading_at(0.02 * static_cast<double>(i)));
+  EXPECT_NEAR(static_cast<double>(map.monotonic_us(reading_at(30).ticks)), 80'000'000, 1);
 }
 
 TEST(ClockMap, ErrorOfOneReadingIsLeftBehind) {
