@@ -94,8 +94,8 @@ void StoredStream::sort() {
   std::ranges::sort(config_seqs_);
   for (auto* entries : {&frames_, &skips_}) {
     std::ranges::stable_sort(*entries, {}, &Entry::seq);
-    const auto repeated = std::ranges::unique(*entries, {}, &Entry::seq);
-    entries->erase(repeated.begin(), repeated.end());
+    const auto same_seq = [](const Entry& a, const Entry& b) { return a.seq == b.seq; };
+    entries->erase(std::unique(entries->begin(), entries->end(), same_seq), entries->end());
   }
 }
 
