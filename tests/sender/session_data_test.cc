@@ -216,9 +216,18 @@ TEST_F(SessionBackoff, SynComesAfterRetryAfter) {
 TEST_F(SessionBackoff, EndWithoutALinkTriesAFreshSocketAtOnce) {
   hold(1, 10);
   start();
+  pass_ms(1'000);
   session.on_end(now, 10);
   collect();
   EXPECT_EQ(count<OpenControl>(), 2U);
+}
+
+TEST_F(SessionBackoff, EndKeepsALinkThatWasJustOpened) {
+  hold(1, 10);
+  start();
+  session.on_end(now, 10);
+  collect();
+  EXPECT_EQ(count<OpenControl>(), 1U);
 }
 
 TEST_F(SessionBackoff, EndWithALinkKeepsItsSocket) {

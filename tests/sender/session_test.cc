@@ -194,21 +194,6 @@ TEST_F(SessionStates, StoppingCollectorLeadsToConnecting) {
   EXPECT_EQ(session.state(), SessionState::kConnecting);
 }
 
-TEST_F(SessionStates, EndGivesUpALinkThatWaitsToTryAgain) {
-  start();
-  pass_ms(1'000);
-  session.on_end(now, 10);
-  tick();
-  EXPECT_EQ(count<OpenControl>(), 2U);
-}
-
-TEST_F(SessionStates, EndKeepsALinkThatWasJustOpened) {
-  start();
-  session.on_end(now, 10);
-  tick();
-  EXPECT_EQ(count<OpenControl>(), 1U);
-}
-
 TEST_F(SessionStates, EndInTheSpoolLeadsToDraining) {
   reach_streaming();
   session.on_end(now, 10);
