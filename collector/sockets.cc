@@ -199,7 +199,7 @@ LinkMonitor::Failures LinkMonitor::take() {
   for (bool more_parts = false; events_.receive(event, more_parts);) {
     while (more_parts && events_.receive(rest, more_parts)) {
     }
-    // The event's number, 16 bits, and its value, 32 bits, as the machine has them.
+    // The event's number, 16 bits, and its value, 32 bits, as the machine has them. Of a link, its descriptor.
     const frame::Bytes bytes = event.bytes();
     std::uint16_t number = 0;
     std::int32_t value = 0;
@@ -210,9 +210,14 @@ LinkMonitor::Failures LinkMonitor::take() {
       ++failures.not_accepted;
       failures.error_number = value;
     } else if (number == ZMQ_EVENT_ACCEPTED) {
+      if (ended_early_.erase(value) > 0) continue;
+      open_.insert(value);
       ++ungreeted_;
     } else if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
       --ungreeted_;
+    } else if (number == ZMQ_EVENT_DISCONNECTED && open_.erase(value) == 0) {
+      ended_early_.insert(value);
+      ++failures.not_zeromq;
     } else if (number == ZMQ_EVENT_DISCONNECTED && ungreeted_ > 0) {
       --ungreeted_;
       ++failures.not_zeromq;

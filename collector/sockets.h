@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "frame/codec.h"
 #include "frame/result.h"
@@ -101,8 +102,10 @@ class LinkMonitor {
 
  private:
   Socket events_;
-  // Accepted and not greeted yet. Events do not say whose they are: one that ends while another is being greeted may be
-  // taken for it, and is made good by the next.
+  // Descriptors of open links, and of links whose end was told before their beginning: two threads of ZeroMQ tell them.
+  std::unordered_set<int> open_, ended_early_;
+  // Open and not greeted yet. A greeting does not say whose it is: a link that ends while another is being greeted may
+  // be taken for it, and is made good by the next.
   std::int64_t ungreeted_ = 0;
 };
 
