@@ -1,5 +1,6 @@
-// A forked child that starts a run of its own. In a program of its own, because ThreadSanitizer supports no threads
-// after a fork of a process with threads.
+// A forked child that starts a run of its own. In a program of its own that no sanitizer builds: ThreadSanitizer
+// supports no threads after a fork of a process with threads, and AddressSanitizer's allocator, unlike the system's,
+// may be locked by one of them for ever.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
