@@ -9,15 +9,16 @@ import unittest
 import make_transcripts
 from collector import Collector
 from play import CollectorRole, SenderRole
-from support import run_sender, run_tests
+from support import GOLDEN, run_sender, run_tests
 from transcript import format_transcript, read_transcript
 
 DEADLINE_S = 30
 
 
 def transcripts(drives: str) -> list:
-    """(name, transcript) of all that can be held to this program."""
-    found = [(path.stem, read_transcript(path)) for path in sorted(make_transcripts.FOLDER.glob("*.txt"))]
+    """(name, transcript) of all that can be held to this program: those of the protocol as it is, and those of each release."""
+    paths = [*make_transcripts.FOLDER.glob("*.txt"), *GOLDEN.glob("release_*/transcripts/*.txt")]
+    found = [(str(path.relative_to(GOLDEN).with_suffix("")), read_transcript(path)) for path in sorted(paths)]
     return [(name, transcript) for name, transcript in found if drives in transcript.drives]
 
 
