@@ -212,7 +212,7 @@ Result<StreamInfo> identify_stream(const Options& options, const ProcessFacts& f
   info.notes = options.notes;
   describe_environment(facts, info);
   info.opened = facts.now;
-  info.library = "sideband-cpp 0.1.0";
+  info.library = "sideband-cpp " SIDEBAND_VERSION;
   return info;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "collector/query/run_catalog.h"
 #include "tools/command.h"
 #include "tools/dump_printer.h"
 #include "tools/dump_sources.h"
@@ -36,7 +37,20 @@ Result<std::uint8_t> parse_type(std::string text) {
               "--type: expected a name of a frame type like LOG, or a number like 0x80; found " + text);
 }
 
+// "latest" is known to a data folder only.
+Result<void> resolve_latest(Flags& flags) {
+  if (flags.options.run != "latest") return {};
+  if (!flags.tap.empty() || !flags.paths.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--run latest: expected the data folder as the source, found paths or a tap; name the run instead");
+  const auto run = collector::find_run(flags.data_dir, flags.options.run);
+  if (!run) return tl::unexpected(run.error());
+  flags.options.run = run->id;
+  return {};
+}
+
 Result<void> complete_options(Flags& flags) {
+  if (auto resolved = resolve_latest(flags); !resolved) return resolved;
   for (const auto& text : flags.types) {
     const auto type = parse_type(text);
     if (!type) return tl::unexpected(type.error());
@@ -82,7 +96,8 @@ int dump(Flags& flags) {
 
 void add_filters(CLI::App& command, Flags& flags) {
   command.add_option("--project", flags.options.project, "Only streams of this project")->type_name("NAME");
-  command.add_option("--run", flags.options.run, "Only streams of the run with this name, id or end of an id")
+  command
+      .add_option("--run", flags.options.run, "Only streams of the run with this name, id or end of an id, or latest")
       ->type_name("RUN");
   command
       .add_option("--type", flags.types, "Only frames of these types: LOG, CONFIG, …, 0x80; may be given several times")

@@ -19,11 +19,15 @@ std::string run_text(const collector::RunCheck& check) {
   return check.run_id.empty() ? "(unknown)" : printable(check.run_id);
 }
 
-using Checks = std::vector<collector::RunCheck>;
+struct FolderCheck : collector::RunCheck {
+  std::filesystem::path folder;  // tells the spools of one run apart
+};
+using Checks = std::vector<FolderCheck>;
 
 std::string checks_to_table(const Checks& checks) {
   using enum Table::Align;
   Table table({{"RUN", kLeft},
+               {"FOLDER", kLeft},
                {"RESULT", kLeft},
                {"FILES", kRight},
                {"SEALED", kRight},
@@ -37,11 +41,12 @@ std::string checks_to_table(const Checks& checks) {
                {"UNREADABLE", kRight},
                {"TWICE", kRight}});
   for (const auto& check : checks) {
-    table.add({run_text(check), check.is_whole() ? "whole" : "not whole", format_count(check.files),
-               format_count(check.sealed_files), format_count(check.frames), format_count(check.bytes),
-               format_count(check.streams), format_count(check.points), format_count(check.damaged_bytes),
-               format_count(check.missing_frames), format_count(check.skipped_frames),
-               format_count(check.unreadable_frames), format_count(check.duplicates)});
+    table.add({run_text(check), printable(check.folder.filename().string()), check.is_whole() ? "whole" : "not whole",
+               format_count(check.files), format_count(check.sealed_files), format_count(check.frames),
+               format_count(check.bytes), format_count(check.streams), format_count(check.points),
+               format_count(check.damaged_bytes), format_count(check.missing_frames),
+               format_count(check.skipped_frames), format_count(check.unreadable_frames),
+               format_count(check.duplicates)});
   }
   return table.text();
 }
@@ -50,7 +55,7 @@ std::string problems_text(const Checks& checks) {
   std::string text;
   for (const auto& check : checks) {
     if (check.problems.empty() && check.torn_bytes == 0) continue;
-    text += fmt::format("\nRun {}\n", run_text(check));
+    text += fmt::format("\nRun {}, {}\n", run_text(check), printable(check.folder.string()));
     for (const auto& problem : check.problems) text += "  " + printable(problem) + "\n";
     if (check.problems.size() == collector::kMaxProblems) text += "  and perhaps more: the first are shown\n";
     if (check.torn_bytes > 0) {
@@ -66,6 +71,7 @@ std::string checks_to_json(const Checks& checks) {
   auto json = nlohmann::ordered_json::array();
   for (const auto& check : checks) {
     json.push_back({{"run", check.run_id},
+                    {"folder", check.folder.string()},
                     {"whole", check.is_whole()},
                     {"files", check.files},
                     {"sealed_files", check.sealed_files},
@@ -90,7 +96,7 @@ Result<Checks> check_all(const std::filesystem::path& path) {
   std::map<std::filesystem::path, std::vector<std::filesystem::path>> folders;
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) {
-    folders[path.parent_path()].push_back(path);
+    folders[std::filesystem::absolute(path).parent_path()].push_back(path);
   } else {
     auto files = collector::list_frame_files(path);
     if (!files) return tl::unexpected(files.error());
@@ -100,7 +106,7 @@ Result<Checks> check_all(const std::filesystem::path& path) {
   for (const auto& [folder, files] : folders) {
     auto check = collector::check_run(files);
     if (!check) return tl::unexpected(check.error());
-    checks.push_back(std::move(*check));
+    checks.push_back({*std::move(check), folder});
   }
   if (checks.empty())
     return fail(ErrorCode::kNotFound, "nothing to verify: expected files of frames in this folder: " + path.string());
@@ -135,7 +141,7 @@ void add_verify(CLI::App& app, int* exit_code) {
                    "A data folder, a run's folder, a spool or a file; the default is the data folder")
       ->type_name("DIR");
   add_data_dir(*command, flags->data_dir);
-  command->add_flag("--json", flags->json, "An array with an object for each run");
+  command->add_flag("--json", flags->json, "An array with an object for each folder of a run or a spool");
   command->footer(
       "Exit status: 0 all is whole; 3 something is damaged, missing, skipped, unreadable or not as FILE and SEAL "
       "claim;\n"

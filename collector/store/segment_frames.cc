@@ -32,7 +32,7 @@ std::string encode_file_frame(const SegmentStart& start, const StreamStates& str
   file.set_segment(start.segment);
   file.set_run_id(std::string(start.run_id));
   file.set_created_wall_ns(start.wall_ns);
-  file.set_program("sideband");
+  file.set_program("sideband " SIDEBAND_VERSION);
   file.set_store_id(start.store_id.data(), start.store_id.size());
   if (streams.size() <= kPositionsPerFrame) {
     for (const auto& [stream_id, stream] : streams) {

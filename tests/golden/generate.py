@@ -376,16 +376,21 @@ def damaged():
 
 # zstd -19 --no-check of compressed_part().SerializeToString(); written down because two versions of zstd may differ.
 ZSTD_BATCH = bytes.fromhex(
-    "28b52ffd60d901dd0600f24f302d704b9a31445efca7272a1e56afc0e7eb0dce7f8d80a8f45b804058bb073dd7ffec857208a15a04a34d9224"
-    "69010d0c0b0a0908074e3399a8a05803fb41391200c1e64ccee20ccedecccddaecd77cc9577cc1d77bb9577bbd9a2bb98a2bb87a2bb76aabdff9"
-    "ca37bef07daf7bdbfb699ee4299ee0e99ddca99d5ee72ad7b8c2f5ad6e6deba33992a33882a33772a336fac912472cd9b99979411a0468e38958"
-    "964507d08b47205a38ec0765471b09b395c7e9c000a978843c53e032388e300601092050ab71b2908fcc64299f64c694c8289f54572e6d4f"
+    "28b52ffd00688d0800a6d23c2c704f3a84f8da7ebd8e7108be485d3b7005bb90451862bf4cea38a74763902ed1d76424816a01d97bef2d3709"
+    "3a002d002a00a2c86c95ceb561a275365994887561cade3a03443acf86f30909b69911165df7e924341b4e06030a6c321b2c3815c9b562bd7e"
+    "ed804da9671a229ddfdfdb7be3f77dff317c041ff3e3f7e83de2c7fbf8837eb9e59373375c3b164f8588a248300ceb037a4419e4143ccda7df"
+    "a9778a4fefe93fc34ff0337f7e9fde27febc9fbf0c2fc1cb7cf95d7a97f8f25efe1dbec1079087a3c1582838036813eaea365ba567828a0d6f"
+    "c1db7cfbdd7ab7f8f6defe357c055ff3ebf7eabde2d7fbfad3f0010a2030030c0fb2908fccc8523e64c69464943faa33a7f4422e2903"
 )
 
 
 def compressed_part():
+    table_rows = rows(0, [0.5] * 64)
+    table_rows.table_id = 2
     return pb.Log(
-        anchors=[anchor()], rows=[rows(0, [0.5] * 64)],
+        anchors=[anchor()], rows=[table_rows],
+        keys=[pb.KeyDefinition(key_id=3, key="packed/loss"), pb.KeyDefinition(key_id=4, key="packed/tokens")],
+        tables=[pb.TableDefinition(table_id=2, key_ids=[3, 4], kinds=[pb.VALUE_KIND_FLOAT, pb.VALUE_KIND_INT])],
         text=[pb.TextLine(time_monotonic_us=MONOTONIC_NS // 1000, text=f"step {i}") for i in range(8)],
     )
 

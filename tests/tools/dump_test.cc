@@ -85,6 +85,17 @@ TEST_F(DumpTest, RunIsPickedByNameIdOrEndOfId) {
   EXPECT_EQ(lines_with({"--run", "other"}), 0U);
 }
 
+TEST_F(DumpTest, LatestRunOfTheDataFolderCanBePicked) {
+  write_file(segment_path(folder_.path(), "run-0", 1), to_frame(make_file(1, "run-0")));
+  const auto latest = run_sideband({"dump", "--run", "latest", "--data-dir", folder_.path().string()});
+  const auto named = run_sideband({"dump", "--run", "run-1", "--data-dir", folder_.path().string()});
+  EXPECT_EQ(latest.out, named.out) << latest.err;
+}
+
+TEST_F(DumpTest, LatestNeedsTheDataFolder) {
+  EXPECT_EQ(dump({"--run", "latest"}).status, 1);
+}
+
 TEST_F(DumpTest, ProjectCanBePicked) {
   EXPECT_EQ(lines_with({"--project", "demo"}), 4U);
   EXPECT_EQ(lines_with({"--project", "other"}), 0U);

@@ -22,7 +22,7 @@ TEST_F(VerifyTest, WholeRunEndsWithZero) {
   write_file(segment(), finished_run());
   const auto outcome = verify();
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_NE(outcome.out.find("run-1  whole"), std::string::npos);
+  EXPECT_NE(outcome.out.find("run-1  run-1   whole"), std::string::npos);
 }
 
 TEST_F(VerifyTest, RunThatIsBeingWrittenEndsWithZero) {
@@ -65,6 +65,15 @@ TEST_F(VerifyTest, JsonHasAnObjectARun) {
   EXPECT_EQ(json[0]["whole"], true);
   EXPECT_EQ(json[0]["frames"], 5);
   EXPECT_EQ(json[1]["damaged_bytes"], 7);
+}
+
+TEST_F(VerifyTest, FoldersOfOneRunAreToldApart) {
+  write_file(segment_path(folder_.path(), "here", 1), finished_run());
+  write_file(segment_path(folder_.path(), "there", 1), finished_run());
+  const auto json = nlohmann::json::parse(verify({"--json"}).out);
+  ASSERT_EQ(json.size(), 2U);
+  EXPECT_EQ(json[0]["run"], json[1]["run"]);
+  EXPECT_NE(json[0]["folder"], json[1]["folder"]);
 }
 
 }  // namespace
