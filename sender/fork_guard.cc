@@ -22,10 +22,14 @@ std::uint32_t fork_generation() noexcept {
   return generation.load(std::memory_order_relaxed);
 }
 
-void watch_forks(void (*in_child)() noexcept) {
-  child_hook.store(in_child, std::memory_order_relaxed);
+void watch_forks() {
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, on_fork_in_child); });
+}
+
+void watch_forks(void (*in_child)() noexcept) {
+  child_hook.store(in_child, std::memory_order_relaxed);
+  watch_forks();
 }
 
 }  // namespace sideband::sender

@@ -12,8 +12,10 @@ namespace sideband::sender {
 // Counts up in each forked child. Any thread; one relaxed load.
 [[nodiscard]] std::uint32_t fork_generation() noexcept;
 
-// From now on forks are noticed. `in_child` runs in each child, in the thread that called fork(); only
-// async-signal-safe work. Idempotent for the same function.
+// From now on forks are noticed. Idempotent.
+void watch_forks();
+// `in_child` also runs in each child, in the thread that called fork(); only async-signal-safe work. One function for
+// all callers.
 void watch_forks(void (*in_child)() noexcept);
 
 }  // namespace sideband::sender

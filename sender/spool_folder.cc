@@ -76,19 +76,9 @@ Result<SpoolFolder> SpoolFolder::open(const std::filesystem::path& path) {
 }
 
 Result<void> SpoolFolder::lock() {
-  const auto file = path_ / "lock";
-  frame::FileDescriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
-  if (!fd) return fail_errno("open lock", errno, file);
-  struct flock range {};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  if (::fcntl(fd.get(), F_OFD_SETLK, &range) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return fail_errno("lock of the spool", errno, file);
-    return fail(ErrorCode::kUnavailable,
-                "the spool is in use: expected no other process to hold its lock; wait until that process ends: " +
-                    file.string());
-  }
-  lock_ = std::move(fd);
+  auto lock = SpoolLock::take(path_);
+  if (!lock) return tl::unexpected(lock.error());
+  lock_ = std::move(*lock);
   return {};
 }
 
@@ -151,6 +141,7 @@ void SpoolFolder::free_reserve() const {
 }
 
 Result<void> SpoolFolder::restore() {
+  lock_.release();  // it was on a file that is gone
   if (auto made = make_folders(path_); !made) return tl::unexpected(made.error());
   return lock();
 }

@@ -5,8 +5,7 @@
 //   reserve              bytes set aside for a last frame on a full disk
 //   segment-000001.log   frames: see docs/format.md
 //
-// Owned by one thread. The lock is an open-file-description lock: it also keeps out other openings in the same process,
-// ends with the descriptor however the process ends, and needs no pid.
+// Owned by one thread. What the lock keeps out: spool_lock.h.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +15,7 @@
 
 #include "frame/frame_file.h"
 #include "sender/messages.h"
+#include "sender/spool_lock.h"
 
 namespace sideband::sender {
 
@@ -56,7 +56,7 @@ class SpoolFolder {
   [[nodiscard]] Result<void> lock();
 
   std::filesystem::path path_;
-  frame::FileDescriptor lock_;
+  SpoolLock lock_;
 };
 
 // Where spools lie: `given`, else $SIDEBAND_SPOOL_DIR, else $XDG_STATE_HOME/sideband/spool, else
