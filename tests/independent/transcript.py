@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pathlib
+from collections.abc import Callable
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
@@ -42,13 +43,15 @@ class Line:
     type: str
     free: frozenset[str]
     message: object  # None for BAD and for types without a message
+    known: frozenset[str] | None = None  # the message's fields in the release that said this; None: as the contract is
 
     def differences(self, actual) -> list[str]:
         """How `actual`, a message of the same class, differs in fields that are not free."""
         if "*" in self.free:
             return []
         expected, found = _fields(self.message), _fields(actual)
-        names = (expected.keys() | found.keys()) - self.free
+        grown = set() if self.known is None else found.keys() - self.known
+        names = (expected.keys() | found.keys()) - self.free - grown
         return [
             f"{name}: expected {expected.get(name)}, found {found.get(name)}"
             for name in sorted(names)
@@ -99,19 +102,48 @@ def format_transcript(transcript: Transcript) -> str:
 
 def read_transcript(path: pathlib.Path) -> Transcript:
     """Reads a file and holds each line's JSON to its bytes."""
+
+    def check(line: Line, row: str) -> Line:
+        if format_line(line) != row:
+            raise FrameError(f"expected {format_line(line)!r}, found {row!r}: {path}")
+        return line
+
+    return _read(path, check)
+
+
+def read_release_transcript(path: pathlib.Path) -> Transcript:
+    """Reads what a release left: its bytes and its free fields hold, whatever the contract has grown since."""
+    fields = _fields_of_release(path.parents[1] / "proto_numbers.txt")
+
+    def freeze(line: Line, row: str) -> Line:
+        free = frozenset(row.split(" ", 6)[4].split(",")) - {"-"}
+        known = fields.get(line.message.DESCRIPTOR.name) if line.message is not None else None
+        return dataclasses.replace(line, free=free, known=known)
+
+    return _read(path, freeze)
+
+
+def _read(path: pathlib.Path, judge: Callable[[Line, str], Line]) -> Transcript:
     text, drives, *body = path.read_text().splitlines()
     lines: list[Line | Event] = []
-    for number, row in enumerate(body, start=3):
+    for row in body:
         if row.startswith("! "):
             lines.append(Event(row[2:]))
             continue
         direction, channel, _, token, _, frame, _ = row.split(" ", 6)
         number_of_token = int.from_bytes(bytes.fromhex(token), "little") if channel == "data" else 0
-        line = line_of(Message(direction, channel, bytes.fromhex(frame), number_of_token))
-        if format_line(line) != row:
-            raise FrameError(f"expected {format_line(line)!r}, found {row!r} in line {number}: {path}")
-        lines.append(line)
+        lines.append(judge(line_of(Message(direction, channel, bytes.fromhex(frame), number_of_token)), row))
     return Transcript(frozenset(drives.removeprefix("# drives: ").split()), text.removeprefix("# "), lines)
+
+
+def _fields_of_release(path: pathlib.Path) -> dict[str, frozenset[str]]:
+    """The names of the fields of each message, from lines like `message Ack fixed64 token = 4`."""
+    names: dict[str, set[str]] = {}
+    for line in path.read_text().splitlines():
+        if line.startswith("message "):
+            left = line.split(" = ")[0].split()
+            names.setdefault(left[1], set()).add(left[-1])
+    return {message: frozenset(fields) for message, fields in names.items()}
 
 
 def _fields(message) -> dict:
