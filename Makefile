@@ -1,6 +1,6 @@
 # The everyday commands. `make help` lists them; CMakePresets.json holds the builds behind them.
 .DEFAULT_GOAL := build
-.PHONY: help deps build demo test bench format tidy clean
+.PHONY: help deps build demo test faults bench format tidy clean
 
 help:    ## Show this list
 	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' Makefile | expand -t 10
@@ -17,6 +17,9 @@ demo: deps    ## Train on handwritten digits beside a collector and look at the 
 
 test: deps    ## Build and run all tests: plain, with address and undefined sanitizers, with the thread sanitizer
 	@scripts/test.sh
+
+faults: deps    ## Run N random schedules of faults (default 50) from SEED on; docs/reliability.md
+	@scripts/faults.sh $(or $(N),50) $(or $(SEED),1)
 
 bench: build    ## Run all benchmarks
 	@scripts/bench.sh

@@ -25,11 +25,15 @@ def run_tests() -> None:
     for argument in [a for a in sys.argv if a.startswith("--") and "=" in a]:
         sys.argv.remove(argument)
         name, path = argument[2:].split("=", 1)
-        _binaries[name] = path
+        set_binary(name, path)
     unittest.main(verbosity=2)
 
 
 _binaries: dict[str, str] = {}
+
+
+def set_binary(name: str, path: str) -> None:
+    _binaries[name] = path
 
 
 def binary(name: str) -> str:
@@ -94,24 +98,35 @@ def by_key(points: list[Point]) -> dict[str, list[Point]]:
 class RealCollector:
     """`sideband collect` on ports of the system's choice, in a data folder of its own."""
 
-    def __init__(self, data_dir: pathlib.Path, *flags: str):
+    def __init__(self, data_dir: pathlib.Path, *flags: str, environment: dict[str, str] | None = None):
         self.data_dir, self.flags = data_dir, flags
+        self.environment = environment or {}  # added to ours
+        self.process = None
 
     def __enter__(self) -> "RealCollector":
-        self._log = tempfile.TemporaryFile()
+        self.open_log()
         self.start()
         return self
 
     def __exit__(self, *_) -> None:
-        if self.process.poll() is None:
+        if self.is_running():
             self.stop()
+        self.close()
+
+    def open_log(self) -> None:
+        self._log = tempfile.TemporaryFile()
+
+    def close(self) -> None:
         self._log.close()
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
 
     def start(self) -> None:
         self.process = subprocess.Popen(
             [binary("sideband"), "collect", "--print-endpoints", "--data-dir", str(self.data_dir),
              "--control", "tcp://127.0.0.1:0", "--data", "tcp://127.0.0.1:0", "--tap", "tcp://127.0.0.1:0", *self.flags],
-            stdout=subprocess.PIPE, stderr=self._log,
+            stdout=subprocess.PIPE, stderr=self._log, env=os.environ | self.environment,
         )  # fmt: skip
         endpoints = json.loads(self._read_line())
         self.control, self.data, self.tap = endpoints["control"], endpoints["data"], endpoints["tap"]

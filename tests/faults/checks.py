@@ -1,0 +1,206 @@
+"""What must hold after a schedule, whatever happened in it, by the independent reader on the collectors' folders."""
+
+import collections
+import dataclasses
+import pathlib
+
+from contract import END, LOG, SKIP, pb
+from points import PointReader, unpack
+from reader import read_paths
+from record import THREADS, keys_of, origin_of
+from scene import Scene, ScheduleFailed, Trainer
+
+
+@dataclasses.dataclass
+class Result:
+    points_logged: int = 0
+    points_stored: int = 0
+    points_dropped: int = 0  # counted in the streams
+    points_skipped: int = 0  # in frames that a SKIP stands for
+    points_unspooled: int = 0  # in the rings of killed trainers
+
+
+@dataclasses.dataclass
+class StreamFacts:
+    """One stream of the merged folders."""
+
+    incarnation: int
+    last_seq: int = 0
+    points: int = 0
+    points_total: int = 0
+    drops: int = 0
+    ended: bool = False
+    skipped: int = 0  # seqs
+
+
+def check(scene: Scene, costs: frozenset[str], rings_survive: bool) -> Result:
+    """Raises ScheduleFailed with the first thing that is not as promised."""
+    merged = merge([read_folder(path) for path in scene.data_dirs])
+    streams = stream_facts(merged)
+    stored = stored_points(merged)
+    result = Result(points_stored=len(stored))
+    for trainer in scene.trainers:
+        mine = [facts for facts in streams.values() if facts.incarnation == trainer.incarnation]
+        check_acknowledged(trainer, streams)
+        account(trainer, mine, stored, rings_survive, result)
+    if result.points_dropped and "drops" not in costs:
+        raise ScheduleFailed(f"expected no dropped points, found {result.points_dropped}")
+    if result.points_skipped and "skips" not in costs:
+        raise ScheduleFailed(f"expected no points in SKIPs, found {result.points_skipped}: {merged.skips}")
+    for data_dir in scene.data_dirs:
+        check_verify(scene, data_dir, bool(costs))
+    return result
+
+
+def read_folder(path: pathlib.Path) -> PointReader:
+    folder = read_paths(path)
+    if folder.damage:
+        raise ScheduleFailed(f"expected no damage in a data folder, found {folder.damage}")
+    if folder.reader.doubles:
+        raise ScheduleFailed(f"expected every frame once, found {folder.reader.doubles} twice: {path}")
+    return folder.reader
+
+
+def merge(readers: list[PointReader]) -> PointReader:
+    """All frames of all folders, each stream in order, a real frame in favour of a SKIP."""
+    frames = {}
+    for reader in readers:
+        for identity, frame in reader.frames.items():
+            if identity not in frames or frames[identity].msg_type == SKIP:
+                frames[identity] = frame
+    merged, order = PointReader(), Order()
+    for identity in sorted(frames):
+        known = len(merged.points)
+        merged.feed(frames[identity])
+        order.take(merged.points[known:])
+    if merged.undecodable or merged.unreadable_points:
+        raise ScheduleFailed(
+            f"expected to read all that is stored, found {merged.undecodable} undecodable frames and "
+            f"{merged.unreadable_points} points without names"
+        )
+    return merged
+
+
+class Order:
+    """Calls of one thread rise from frame to frame, and within a frame in each key."""
+
+    def __init__(self):
+        self._last: dict[tuple[int, str], int] = collections.defaultdict(lambda: -1)  # by stream and thread
+
+    def take(self, points: list) -> None:
+        """The points of one frame."""
+        calls: dict[tuple[int, str], dict[str, int]] = collections.defaultdict(dict)
+        for point in points:
+            thread = (point.stream_id, point.key.split("/")[0])
+            before = calls[thread].get(point.key, self._last[thread])
+            if point.step <= before:
+                raise ScheduleFailed(f"{point.key}: expected a call after {before}, found {point.step}")
+            calls[thread][point.key] = point.step
+        for thread, keys in calls.items():
+            self._last[thread] = max(keys.values())
+
+
+def stream_facts(merged: PointReader) -> dict[int, StreamFacts]:
+    streams: dict[int, StreamFacts] = {}
+    for (stream_id, seq), frame in merged.frames.items():  # in order
+        if stream_id not in streams:
+            config = merged.config(stream_id)
+            if config is None:
+                raise ScheduleFailed(f"expected a CONFIG in stream {stream_id:016x}, found none")
+            streams[stream_id] = StreamFacts(config.rank)
+        facts = streams[stream_id]
+        last_seq = seq
+        if frame.msg_type == SKIP:
+            last_seq = max(seq, pb.Skip.FromString(frame.payload).to_seq)
+            facts.skipped += last_seq - seq + 1
+        if seq > facts.last_seq + 1:
+            raise ScheduleFailed(
+                f"stream {stream_id:016x}: expected seq {facts.last_seq + 1} or a SKIP for it, found {seq} behind it"
+            )
+        facts.last_seq = max(facts.last_seq, last_seq)
+        if frame.msg_type == LOG:
+            note_totals(facts, unpacked(frame))
+        if frame.msg_type == END:
+            note_totals(facts, pb.End.FromString(frame.payload))
+            facts.ended = True
+    for point in merged.points:
+        streams[point.stream_id].points += 1
+    return streams
+
+
+def unpacked(frame):
+    log = pb.Log.FromString(frame.payload)
+    unpack(log)
+    return log
+
+
+def note_totals(facts: StreamFacts, message) -> None:
+    facts.points_total = max(facts.points_total, message.points_total)
+    if message.drops:
+        facts.drops = sum(drop.points for drop in message.drops)
+
+
+def stored_points(merged: PointReader) -> set[tuple[int, int, int, str]]:
+    """(incarnation, thread, call, key) of each point; each must be what its value says, and there once."""
+    stored = set()
+    for point in merged.points:
+        origin = origin_of(point.value)
+        identity = (origin.incarnation, origin.thread, origin.call, point.key)
+        if point.step != origin.call or not point.key.startswith(f"t{origin.thread}/") or point.rank != origin.incarnation:
+            raise ScheduleFailed(f"expected a point of {origin}, found {point}")
+        if identity in stored:
+            raise ScheduleFailed(f"expected every point once, found twice: {point}")
+        stored.add(identity)
+    return stored
+
+
+def check_acknowledged(trainer: Trainer, streams: dict[int, StreamFacts]) -> None:
+    """What the child saw committed is stored. A child that began a second stream counts from there."""
+    mine = [facts for facts in streams.values() if facts.incarnation == trainer.incarnation]
+    committed = trainer.record["committed_seq"]
+    if committed and max((facts.last_seq for facts in mine), default=0) < committed:
+        raise ScheduleFailed(f"trainer {trainer.incarnation}: seq {committed} was committed, found {mine}")
+
+
+def account(trainer: Trainer, streams: list[StreamFacts], stored: set, rings_survive: bool, result: Result) -> None:
+    """Every point whose log() returned is stored, or in the counts of its streams."""
+    missing, logged = [], 0
+    for thread in range(THREADS):
+        calls = trainer.record.calls()[thread]
+        for call in range(calls):
+            for key in keys_of(thread, call, trainer.settings.width):
+                logged += 1
+                if (trainer.incarnation, thread, call, key) not in stored:
+                    missing.append((thread, call, key))
+        # A child can die between log() and its note.
+        if (trainer.incarnation, thread, calls + 1, f"t{thread}/scalar") in stored:
+            raise ScheduleFailed(f"trainer {trainer.incarnation}: expected at most {calls + 1} calls of thread {thread}")
+    dropped = sum(facts.drops for facts in streams)
+    skipped = sum(facts.points_total - facts.points for facts in streams)
+    unspooled = unspooled_tail(trainer, missing, stored) if trainer.was_killed and not rings_survive else 0
+    if len(missing) != dropped + skipped + unspooled:
+        raise ScheduleFailed(
+            f"trainer {trainer.incarnation}: {logged} points logged, {len(missing)} not stored, first {missing[:1]}, last "
+            f"{missing[-1:]}; accounted for are {dropped} drops, {skipped} in SKIPs, {unspooled} that were in a ring only"
+        )
+    if not trainer.was_killed and not any(facts.ended for facts in streams):
+        raise ScheduleFailed(f"trainer {trainer.incarnation}: expected END, found none in {len(streams)} streams")
+    result.points_logged += logged
+    result.points_dropped += dropped
+    result.points_skipped += skipped
+    result.points_unspooled += unspooled
+
+
+def unspooled_tail(trainer: Trainer, missing: list, stored: set) -> int:
+    """Missing points of calls after the last one that is stored, thread by thread: they were in the ring."""
+    last = dict.fromkeys(range(THREADS), -1)
+    for incarnation, thread, call, _ in stored:
+        if incarnation == trainer.incarnation:
+            last[thread] = max(last[thread], call)
+    return sum(call > last[thread] for thread, call, _ in missing)
+
+
+def check_verify(scene: Scene, data_dir: pathlib.Path, lossy: bool) -> None:
+    told = scene.tool("verify", "--data-dir", data_dir)
+    if told.returncode not in ((0, 3) if lossy else (0,)):
+        raise ScheduleFailed(f"verify: expected exit 0, found {told.returncode}: {told.stdout[-800:]}{told.stderr[-400:]}")
