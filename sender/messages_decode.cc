@@ -37,6 +37,12 @@ std::string_view get_message(pbf_message<T>& in) {
   return {view.data(), view.size()};
 }
 
+// protozero's own get_bool() reads a byte without looking where the message ends.
+template <typename T>
+bool get_bool(pbf_message<T>& in) {
+  return in.get_uint64() != 0;
+}
+
 // Calls `read_field(message)` at each field. It must look at tag and wire type together (protozero asserts on a wrong
 // wire type) and skip() what it does not know.
 template <typename T, typename ReadField>
@@ -78,7 +84,7 @@ Value read_value(std::string_view payload) {
   for_each_field<ValueField>(payload, [&](pbf_message<ValueField>& in) {
     switch (in.tag_and_type()) {
       case tag_and_type(ValueField::kNullValue, kVarint): in.skip(); value = std::monostate(); break;
-      case tag_and_type(ValueField::kBoolValue, kVarint): value = in.get_bool(); break;
+      case tag_and_type(ValueField::kBoolValue, kVarint): value = get_bool(in); break;
       case tag_and_type(ValueField::kIntValue, kVarint): value = in.get_sint64(); break;
       case tag_and_type(ValueField::kDoubleValue, kFixed64): value = in.get_double(); break;
       case tag_and_type(ValueField::kTextValue, kBytes): value = in.get_string(); break;
@@ -250,7 +256,7 @@ Result<ErrorReport> decode_error(frame::Bytes payload) {
     switch (in.tag_and_type()) {
       case tag_and_type(ErrorReportField::kCode, kVarint): error.code = in.get_uint32(); break;
       case tag_and_type(ErrorReportField::kText, kBytes): error.text = in.get_string(); break;
-      case tag_and_type(ErrorReportField::kFatal, kVarint): error.fatal = in.get_bool(); break;
+      case tag_and_type(ErrorReportField::kFatal, kVarint): error.fatal = get_bool(in); break;
       case tag_and_type(ErrorReportField::kRetryAfterMs, kVarint): error.retry_after_ms = in.get_uint32(); break;
       case tag_and_type(ErrorReportField::kToken, kFixed64): error.token = in.get_fixed64(); break;
       case tag_and_type(ErrorReportField::kSynNonce, kFixed64): error.syn_nonce = in.get_fixed64(); break;
