@@ -29,6 +29,8 @@ using sideband::sender::Recorder;
 class DrainedRecorder {
  public:
   DrainedRecorder() : recorder_(Recorder::open({.ring_bytes = 64U << 20}).value()) {
+    // The ring lies in a file, as a trainer's does.
+    recorder_->keep_in_files({.stream_id = 1, .spool_id = {}, .spool_folder = "."});
     drain_ = std::jthread([this](const std::stop_token& stop) {
       Batcher batcher(*recorder_);
       while (!stop.stop_requested()) {
@@ -40,6 +42,8 @@ class DrainedRecorder {
       }
     });
   }
+
+  ~DrainedRecorder() { static_cast<void>(recorder_->remove_files()); }
 
   Recorder& recorder() { return *recorder_; }
   std::uint32_t shape(std::size_t width) {

@@ -51,6 +51,7 @@ struct Batcher::Impl {
   [[nodiscard]] DropTotals drops() const;
   void add_new_lanes();
   void look_at_rings();
+  void update_clock();
   void collect();
   DrainEnd drain(Lane& lane);
   void release();
@@ -96,6 +97,13 @@ void Batcher::Impl::look_at_rings() {
     lane.start = lane.consumer.cursor();
     lane.head = lane.consumer.head();
   }
+}
+
+// Rings lie in files: who finds them after a kill translates their ticks as this process did.
+void Batcher::Impl::update_clock() {
+  clock.update(read_clocks(recorder.counter()));
+  const ClockLine line = clock.line();
+  for (Lane& lane : lanes) lane.consumer.set_clock(line);
 }
 
 void Batcher::Impl::collect() {
@@ -196,7 +204,7 @@ LogPayload Batcher::next_payload(std::uint64_t stream_id, std::uint64_t seq, std
   impl_->recorder.clear_wake();
   impl_->look_at_rings();
   if (impl_->definitions.owes()) return impl_->encode_definitions(identity);
-  impl_->clock.update(read_clocks(impl_->recorder.counter()));
+  impl_->update_clock();
   impl_->collect();
   const LogPayload payload = impl_->encode_records(identity);
   // Nothing but invalid points: there will be no accept() for them.

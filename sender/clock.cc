@@ -76,6 +76,11 @@ ClockReading read_clocks(const TickCounter& counter) {
 ClockMap::ClockMap(const ClockReading& first)
     : first_(first), pieces_{{first.ticks, first.monotonic_ns, 0}}, anchors_{{first.monotonic_ns, first.wall_ns}} {}
 
+ClockMap::ClockMap(const ClockLine& line)
+    : first_{line.ticks, line.monotonic_ns, line.anchor.wall_ns},
+      pieces_{{line.ticks, line.monotonic_ns, line.ns_per_tick}},
+      anchors_{line.anchor} {}
+
 void ClockMap::bend(const ClockReading& reading) {
   const auto ticks = static_cast<std::int64_t>(reading.ticks - first_.ticks);
   if (ticks <= 0) return;

@@ -60,6 +60,14 @@ struct ClockReading {
 // Reads all three as close together as a preempted thread allows: the best of a few tries, tens of nanoseconds apart.
 [[nodiscard]] ClockReading read_clocks(const TickCounter& counter);
 
+// How a clock map goes on from its last bend, with the anchor in force: enough to translate ticks in another process.
+struct ClockLine {
+  std::uint64_t ticks = 0;
+  std::int64_t monotonic_ns = 0;  // at `ticks`
+  double ns_per_tick = 0;         // 0: one reading only, the rate is not known
+  Anchor anchor;
+};
+
 // A frame lists the anchors that its points need; more jumps than this while a point waits in its ring, and the wall
 // clock means nothing.
 inline constexpr std::size_t kMaxAnchors = 16;
@@ -71,6 +79,8 @@ inline constexpr std::size_t kMinPieces = 1'024;
 class ClockMap {
  public:
   explicit ClockMap(const ClockReading& first);
+  // Goes on along the line of another map, for ever: it takes no update().
+  explicit ClockMap(const ClockLine& line);
 
   // A new reading, later than all before. A wall clock that differs by 1 ms or more from what the last anchor says has
   // jumped (or drifted that far): a new anchor.
@@ -88,6 +98,10 @@ class ClockMap {
   // The anchors that a frame needs whose earliest point is at `earliest_us`: the one in force then, and all later ones.
   [[nodiscard]] std::vector<Anchor> anchors_since(std::int64_t earliest_us) const;
   [[nodiscard]] Anchor last_anchor() const { return anchors_.back(); }
+  [[nodiscard]] ClockLine line() const {
+    const Piece& last = pieces_.back();
+    return {last.ticks, last.ns, last.ns_per_tick, anchors_.back()};
+  }
 
  private:
   // The line from one bend to the next.

@@ -14,6 +14,7 @@ void append_number(std::string& out, std::uint32_t number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
+// Also what a NamesFile holds of a set.
 std::string shape_signature(std::span<const std::string_view> keys, std::span<const ValueKind> kinds) {
   std::string signature;
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -48,7 +49,22 @@ std::uint32_t Names::shape(std::span<const std::string_view> keys, std::span<con
     shapes_.push_back(make_shape(keys.subspan(first, width), kinds.subspan(first, width)));
   }
   shape_ids_.emplace(signature, id);
+  write_set(signature);
   return id;
+}
+
+void Names::write_set(std::string_view signature) noexcept {
+  if (has_file_ && !file_.append(signature)) is_file_full_.store(true, std::memory_order_relaxed);
+}
+
+void Names::keep_in(NamesFile file) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::uint32_t, std::string_view>> sets;
+  for (const auto& [signature, id] : shape_ids_) sets.emplace_back(id, signature);
+  std::sort(sets.begin(), sets.end());
+  file_ = std::move(file);
+  has_file_ = true;
+  for (const auto& [id, signature] : sets) write_set(signature);
 }
 
 Shape Names::make_shape(std::span<const std::string_view> keys, std::span<const ValueKind> kinds) {

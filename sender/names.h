@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sender/names_file.h"
 #include "sender/record.h"
 
 namespace sideband::sender {
@@ -69,6 +70,11 @@ class Names {
   [[nodiscard]] std::size_t key_count() const { return key_count_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t table_count() const { return table_count_.load(std::memory_order_acquire); }
   [[nodiscard]] Definitions definitions_since(std::size_t first_key, std::size_t first_table) const;
+  // Writes every set of keys into `file` before its shape is used: those registered so far now, later ones as they
+  // come. May throw std::bad_alloc.
+  void keep_in(NamesFile file);
+  // The file takes no more: what is logged under the sets that came since cannot be recovered after a kill.
+  [[nodiscard]] bool is_file_full() const { return is_file_full_.load(std::memory_order_relaxed); }
   // Shapes first, first + 1, …; the pointers live as long as the Names.
   [[nodiscard]] std::vector<const Shape*> shapes_since(std::size_t first) const;
 
@@ -77,6 +83,7 @@ class Names {
   [[nodiscard]] std::uint32_t key_id(std::string_view key);
   [[nodiscard]] std::uint32_t table_id(const Table& table);
   void add_part(Shape& shape, const Table& table, std::size_t first);
+  void write_set(std::string_view signature) noexcept;
 
   mutable std::mutex mutex_;  // guards all below but the atomics, which it orders
   std::deque<std::string> keys_;
@@ -86,7 +93,10 @@ class Names {
   std::unordered_map<std::string, std::uint32_t> table_ids_;     // by the table's ids and kinds as bytes
   std::unordered_map<std::string, std::uint32_t> shape_ids_;     // by lengths, kinds and text of the keys
   std::size_t wide_tables_ = 0;
+  bool has_file_ = false;
+  NamesFile file_;
   std::atomic<bool> is_full_{false};
+  std::atomic<bool> is_file_full_{false};
   std::atomic<std::size_t> key_count_{0};
   std::atomic<std::size_t> table_count_{0};
 };

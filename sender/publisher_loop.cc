@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sender/launch.h"
+#include "sender/recorder.h"
 
 namespace sideband::sender {
 namespace {
@@ -57,7 +58,8 @@ std::string_view kind_of(Notice::Kind kind) {
 
 PublisherLoop::PublisherLoop(const Options& options, StreamInfo info, Recorder& recorder, std::string endpoint,
                              std::unique_ptr<zmq::context_t> context, SpoolSettings spool_settings)
-    : info_(std::move(info)),
+    : recorder_(recorder),
+      info_(std::move(info)),
       flush_interval_(options.flush_interval),
       heartbeat_ms_(options.heartbeat_ms),
       endpoint_(std::move(endpoint)),
@@ -106,6 +108,7 @@ Result<void> PublisherLoop::open_stream(const Anchor& now) {
           .endpoint = endpoint_, .heartbeat_ms = heartbeat_ms_, .library = info_.library, .sockets = std::nullopt},
       *spool_, std::exchange(first_control_, std::nullopt));
   points_in_segment_ = 0;
+  recorder_.keep_in_files({.stream_id = stream_id, .spool_id = info_.spool_id, .spool_folder = spool_->folder()});
   batcher_.begin_stream();
   spool_config_rest();
   return {};
@@ -143,15 +146,7 @@ void PublisherLoop::wait(std::chrono::nanoseconds time, int wake_fd) {
 }
 
 void PublisherLoop::poll_rings(const Anchor& now) {
-  if (now.monotonic_ns >= next_check_ns_) {
-    next_check_ns_ = now.monotonic_ns + kCheckNs;
-    if (!spool_->is_segment_lost() && !spool_->check_segment()) {
-      notices_.say("segment",
-                   "a spool segment was deleted or cut by somebody else; what was in it and not yet sent is "
-                   "lost: " +
-                       spool_->folder().string());
-    }
-  }
+  check_files(now);
   last_payload_bytes_ = 0;
   Outcome outcome = Outcome::kWritten;
   for (int i = 0; i < kMaxPayloadsPerTurn && (outcome == Outcome::kWritten || outcome == Outcome::kGivenUp); ++i) {
@@ -167,6 +162,19 @@ void PublisherLoop::poll_rings(const Anchor& now) {
     interval = std::min(interval, kBusyPollNs);
   }
   next_poll_ns_ = now.monotonic_ns + interval;
+}
+
+void PublisherLoop::check_files(const Anchor& now) {
+  if (now.monotonic_ns < next_check_ns_) return;
+  next_check_ns_ = now.monotonic_ns + kCheckNs;
+  if (!spool_->is_segment_lost() && !spool_->check_segment()) {
+    notices_.say("segment",
+                 "a spool segment was deleted or cut by somebody else; what was in it and not yet sent is lost: " +
+                     spool_->folder().string());
+  }
+  if (const std::string trouble = recorder_.file_trouble(); !trouble.empty()) {
+    notices_.say("rings", "if this process is killed, its last points cannot be recovered: " + trouble);
+  }
 }
 
 PublisherLoop::Outcome PublisherLoop::spool_one(const Anchor& now) {
@@ -253,7 +261,8 @@ void PublisherLoop::end_stream(const Anchor& now, RunStatus status) {
                                                                .ended = now,
                                                                .points_total = batcher_.points_total(),
                                                                .drops = batcher_.drops()}));
-  if (written) {
+  end_spooled_ = written.has_value();
+  if (end_spooled_) {
     uplink_->finish_stream(spool_->head_seq());
   } else {
     notices_.say("end", "the end of the stream cannot be written: " + written.error().message);
@@ -274,6 +283,9 @@ FinishReport PublisherLoop::close() {
   for (const auto& [reason, points] : batcher_.drops()) report.points_dropped += points;
   uplink_->leave();
   say_notices();
+  if (end_spooled_) {
+    if (auto removed = recorder_.remove_files(); !removed) notices_.say("removal", removed.error().message);
+  }
   if (!report.delivered) {
     const std::string& trouble = uplink_->session().trouble();
     notices_.say("left",

@@ -54,6 +54,7 @@ class PublisherLoop {
   [[nodiscard]] Result<void> open_stream(const Anchor& now);
   void restart_stream(const Anchor& now);
   void poll_rings(const Anchor& now);
+  void check_files(const Anchor& now);
   [[nodiscard]] Outcome spool_one(const Anchor& now);
   void prepare_segment(const Anchor& now);
   void spool_config_rest();
@@ -62,6 +63,7 @@ class PublisherLoop {
   void say_notices();
 
   // Destroyed from the last to the first: the uplink before the spool and the context that it uses.
+  Recorder& recorder_;
   StreamInfo info_;
   std::chrono::nanoseconds flush_interval_;
   std::int64_t heartbeat_ms_;
@@ -84,6 +86,7 @@ class PublisherLoop {
   std::uint64_t sessions_before_ = 0, frames_sent_before_ = 0, bytes_sent_before_ = 0;  // of uplinks that are gone
   int restarts_ = 0;
   bool drained_ = false, ended_ = false;
+  bool end_spooled_ = false;
 };
 
 }  // namespace sideband::sender

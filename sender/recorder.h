@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -80,6 +81,14 @@ class Recorder {
 
   // ---- publisher thread ----
 
+  // From now on the rings and the names are files of this stream, for recovery after a kill; where they cannot be,
+  // log() works as before. May throw std::bad_alloc.
+  void keep_in_files(const RingHome& home);
+  // Deletes those files: everything in them is in the spool, END too.
+  [[nodiscard]] Result<void> remove_files() { return rings_->remove_files(); }
+  // What of them is not in a file, and why; empty: all is.
+  [[nodiscard]] std::string file_trouble() const;
+
   void clear_wake() noexcept { wake_pending_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] const RingPool& rings() const { return *rings_; }
   [[nodiscard]] Names& names() { return names_; }
@@ -113,11 +122,14 @@ class Recorder {
   void (*wake_)(void*) noexcept = nullptr;
   void* wake_context_ = nullptr;
   const ClockReading opened_;
-  std::shared_ptr<RingPool> rings_;  // shared with the threads that have a ring: they may end later than the run
+  const std::shared_ptr<RingPool> rings_;  // shared with the threads that have a ring: they may end later than the run
 
   alignas(64) std::atomic<bool> wake_pending_{false};
   Names names_;
   std::array<std::atomic<std::uint64_t>, kLossReasons> drops_{};
+  // Publisher thread only.
+  bool has_files_ = false;
+  std::string file_trouble_;  // of the names and of the last move
 };
 
 }  // namespace sideband::sender

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "sender/fork_guard.h"
 #include "sender/recorder.h"
@@ -46,7 +47,7 @@ Recorder::Recorder(const Options& options)
       policy_(options.queue_policy),
       queue_wait_(std::min(options.queue_wait, kMaxDeadline)),
       opened_(read_clocks(counter_)),
-      rings_(std::make_shared<RingPool>(options.ring_bytes)) {}
+      rings_(std::make_shared<RingPool>(options.ring_bytes, counter_.is_tsc(), ClockMap(opened_).line())) {}
 
 Recorder::~Recorder() {
   if (!is_forked()) rings_->close();
@@ -54,6 +55,20 @@ Recorder::~Recorder() {
 
 bool Recorder::is_forked() const noexcept {
   return generation_ != fork_generation();
+}
+
+void Recorder::keep_in_files(const RingHome& home) {
+  if (auto moved = rings_->set_home(home); !moved) file_trouble_ = moved.error().message;
+  if (std::exchange(has_files_, true)) return;
+  auto file = create_ring_file(home, kNamesFile, 0);
+  if (!file) file_trouble_ = file.error().message;
+  names_.keep_in(file ? NamesFile::begin(*std::move(file)) : NamesFile());
+}
+
+std::string Recorder::file_trouble() const {
+  if (!file_trouble_.empty()) return file_trouble_;
+  if (std::string trouble = rings_->trouble(); !trouble.empty()) return trouble;
+  return names_.is_file_full() ? "the file of metric names cannot grow" : "";
 }
 
 void Recorder::set_wake(void (*callback)(void*) noexcept, void* context) noexcept {

@@ -13,11 +13,15 @@ RingHeader* header_of(std::byte* memory) {
 
 }  // namespace
 
-void format_ring(std::byte* memory, std::uint32_t ring_id, std::size_t capacity) {
+void format_ring(std::byte* memory, std::uint32_t ring_id, std::size_t capacity, const RingOrigin& origin) {
   assert(std::has_single_bit(capacity));
   auto* header = new (memory) RingHeader;
   header->ring_id = ring_id;
   header->capacity = capacity;
+  header->stream_id.store(origin.stream_id, std::memory_order_relaxed);
+  header->boot_id = origin.boot_id;
+  header->is_tsc = origin.is_tsc ? 1 : 0;
+  header->clocks[0] = origin.clock;
 }
 
 RingProducer::RingProducer(std::byte* memory)
@@ -45,6 +49,24 @@ RingConsumer::RingConsumer(std::byte* memory)
       data_(memory + kRingDataOffset),
       mask_(header_->capacity - 1),
       cursor_(header_->tail.load(std::memory_order_relaxed)) {}
+
+void RingConsumer::set_clock(const ClockLine& line) noexcept {
+  const std::uint64_t other = 1 - header_->clock_in_force.load(std::memory_order_relaxed);
+  header_->clocks[other] = line;
+  header_->clock_in_force.store(other, std::memory_order_release);
+}
+
+void RingConsumer::announce_stream(std::uint64_t next_stream_id) noexcept {
+  header_->next_stream_id.store(next_stream_id, std::memory_order_release);
+}
+
+void RingConsumer::begin_stream(std::uint64_t stream_id) noexcept {
+  header_->dropped_before = {header_->dropped_full.load(std::memory_order_relaxed),
+                             header_->dropped_invalid.load(std::memory_order_relaxed),
+                             header_->dropped_too_large.load(std::memory_order_relaxed)};
+  header_->stream_id.store(stream_id, std::memory_order_release);
+  header_->next_stream_id.store(0, std::memory_order_release);
+}
 
 const RecordStart* RingConsumer::peek(std::uint64_t limit) noexcept {
   while (cursor_ < limit) {

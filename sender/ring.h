@@ -3,9 +3,10 @@
 // The memory is one block that holds nothing but numbers and offsets, so that the same bytes can lie in a file and be
 // read by another process after this one died:
 //
-//   offset 0     RingHeader: magic, version, ring id, sizes, stream id     written once
+//   offset 0     RingHeader: magic, version, ring id, sizes, whose it is   written once, the streams by the consumer
 //   offset 64    head: bytes ever published, and the counters              written by the producer
 //   offset 128   tail: bytes ever released                                 written by the consumer
+//   offset 192   how ticks become time: two slots, one of them in force    written by the consumer
 //   offset 4096  data: `capacity` bytes, a power of two; byte n of the queue lies at n % capacity
 //
 // Everything in [tail, head) is whole records (record.h). One release store of head publishes a log() call: after a
@@ -14,30 +15,44 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "sender/clock.h"
 #include "sender/record.h"
 
 namespace sideband::sender {
 
 inline constexpr std::uint64_t kRingMagic = 0x474E'4952'5A5A'5A5A;  // "ZZZZRING"
-inline constexpr std::uint32_t kRingVersion = 1;
+inline constexpr std::uint32_t kRingVersion = 2;
 inline constexpr std::size_t kRingDataOffset = 4'096;  // one page
 inline constexpr std::size_t kCacheLineBytes = 64;
+
+using BootId = std::array<std::byte, 16>;
+
+// Whose ring it is, and how its clock begins.
+struct RingOrigin {
+  std::uint64_t stream_id = 0;  // 0: no stream's
+  BootId boot_id{};             // of the kernel that ran when it was made: no ring outlives it
+  bool is_tsc = false;          // ticks are the time stamp counter's, else nanoseconds of CLOCK_MONOTONIC
+  ClockLine clock;
+};
 
 struct RingHeader {
   std::uint64_t magic = kRingMagic;
   std::uint32_t version = kRingVersion;
   std::uint32_t ring_id = 0;
   std::uint64_t capacity = 0;
-  std::uint64_t stream_id = 0;  // 0 until the stream has one
-  // How `ticks` of a record become time: nanoseconds of CLOCK_MONOTONIC at `anchor_ticks`. See clock.h.
-  std::uint64_t anchor_ticks = 0;
-  std::int64_t anchor_monotonic_ns = 0;
+  // When a run goes on with another stream, the next one is named here before the file moves to that stream's folder,
+  // and becomes the first afterwards: whoever finds the ring in a stream's folder finds that stream in one of the two.
+  std::atomic<std::uint64_t> stream_id{0};
+  std::atomic<std::uint64_t> next_stream_id{0};
+  BootId boot_id{};
+  std::uint64_t is_tsc = 0;
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> head{0};
   std::atomic<std::uint64_t> points_logged{0};
@@ -46,6 +61,12 @@ struct RingHeader {
   std::atomic<std::uint64_t> dropped_too_large{0};  // LOSS_REASON_TOO_LARGE
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> tail{0};
+
+  // A kill between two stores leaves the slot in force whole.
+  alignas(kCacheLineBytes) std::array<ClockLine, 2> clocks{};
+  std::atomic<std::uint64_t> clock_in_force{0};
+  // What the three counters of drops said when this stream began: full, invalid, too large.
+  std::array<std::uint64_t, 3> dropped_before{};
 };
 static_assert(sizeof(RingHeader) <= kRingDataOffset && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -122,6 +143,11 @@ class RingConsumer {
   [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
   // Everything before the cursor leaves the ring.
   void release() noexcept { header_->tail.store(cursor_, std::memory_order_release); }
+  // How the ticks of the records that are not released yet become time.
+  void set_clock(const ClockLine& line) noexcept;
+  // The ring goes on with another stream: between the two calls its file moves to that stream's folder.
+  void announce_stream(std::uint64_t next_stream_id) noexcept;
+  void begin_stream(std::uint64_t stream_id) noexcept;
   // The cursor goes back to what was released last.
   void rewind() noexcept { cursor_ = header_->tail.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_drained() const noexcept { return header_->tail.load(std::memory_order_relaxed) == head(); }
@@ -135,7 +161,7 @@ class RingConsumer {
   std::uint64_t cursor_;
 };
 
-// Makes an empty ring in `memory`.
-void format_ring(std::byte* memory, std::uint32_t ring_id, std::size_t capacity);
+// Makes an empty ring in `memory`, which holds zeros.
+void format_ring(std::byte* memory, std::uint32_t ring_id, std::size_t capacity, const RingOrigin& origin = {});
 
 }  // namespace sideband::sender

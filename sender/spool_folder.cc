@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <system_error>
 
 #include <fcntl.h>
@@ -43,12 +42,6 @@ Result<void> make_folders(const std::filesystem::path& path) {
   return {};
 }
 
-std::string hex(const SpoolId& id) {
-  std::string text;
-  for (const std::byte byte : id) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return text;
-}
-
 std::optional<std::uint32_t> segment_number(const std::string& name) {
   constexpr std::string_view kHead = "segment-", kTail = ".log";
   if (!name.starts_with(kHead) || !name.ends_with(kTail)) return std::nullopt;
@@ -60,11 +53,37 @@ std::optional<std::uint32_t> segment_number(const std::string& name) {
 
 }  // namespace
 
+std::string spool_name(const SpoolId& id) {
+  std::string text;
+  for (const std::byte byte : id) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
+std::optional<SpoolId> parse_spool_name(std::string_view name) {
+  SpoolId id{};
+  if (name.size() != 2 * id.size() || name.find_first_not_of("0123456789abcdef") != name.npos) return std::nullopt;
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    std::uint8_t byte = 0;
+    std::from_chars(name.data() + 2 * i, name.data() + 2 * i + 2, byte, 16);
+    id[i] = std::byte(byte);
+  }
+  return id;
+}
+
 Result<SpoolFolder> SpoolFolder::create(const std::filesystem::path& root, const SpoolId& id) {
   if (auto made = make_folders(root); !made) return tl::unexpected(made.error());
-  SpoolFolder folder(root / hex(id));
+  const auto path = root / spool_name(id);
+  // A name that is no spool's: whoever delivers what others left would take a folder that is not locked yet.
+  SpoolFolder folder(root / (".new-" + spool_name(id)));
   if (::mkdir(folder.path_.c_str(), kFolderMode) != 0) return fail_errno("make spool folder", errno, folder.path_);
   if (auto locked = folder.lock(); !locked) return tl::unexpected(locked.error());
+  if (::rename(folder.path_.c_str(), path.c_str()) != 0) {
+    const int number = errno == ENOTEMPTY ? EEXIST : errno;
+    std::error_code ignored;
+    std::filesystem::remove_all(folder.path_, ignored);
+    return fail_errno("make spool folder", number, path);
+  }
+  folder.path_ = path;
   if (auto synced = frame::sync_folder(root); !synced) return tl::unexpected(synced.error());
   return folder;
 }
@@ -147,8 +166,16 @@ Result<void> SpoolFolder::restore() {
 }
 
 Result<void> SpoolFolder::remove() const {
+  const auto segments = list_segments();
+  if (!segments) return tl::unexpected(segments.error());
+  for (const auto& [number, path] : *segments) ::unlink(path.c_str());  // remove_all says what stays
   std::error_code error;
-  std::filesystem::remove_all(path_, error);
+  for (std::filesystem::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename() == "lock") continue;
+    std::filesystem::remove_all(entry->path(), error);
+    if (error) break;
+  }
+  if (!error) std::filesystem::remove_all(path_, error);
   if (error) return fail_errno("removal of the spool folder", error.value(), path_);
   return {};
 }

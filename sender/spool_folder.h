@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "frame/frame_file.h"
 #include "sender/messages.h"
@@ -24,9 +26,14 @@ struct SpoolMeta {
   std::uint64_t open_count = 0;  // openings to write or to deliver: the collector lets the latest win
 };
 
+// 32 hex digits.
+[[nodiscard]] std::string spool_name(const SpoolId& id);
+// The id that such a name stands for; nullopt for any other name.
+[[nodiscard]] std::optional<SpoolId> parse_spool_name(std::string_view name);
+
 class SpoolFolder {
  public:
-  // Makes a new folder and locks it. Errors: kAlreadyExists, kNoSpace, kIo.
+  // Makes a new folder, locked before it can be seen under its name. Errors: kAlreadyExists, kNoSpace, kIo.
   [[nodiscard]] static Result<SpoolFolder> create(const std::filesystem::path& root, const SpoolId& id);
   // Locks an existing one. kUnavailable: another process, or another part of this one, holds it.
   [[nodiscard]] static Result<SpoolFolder> open(const std::filesystem::path& path);
@@ -46,7 +53,8 @@ class SpoolFolder {
 
   // Somebody deleted the folder: makes it again, empty, and locks it.
   [[nodiscard]] Result<void> restore();
-  // Deletes the folder and all that is in it.
+  // Deletes the folder and all that is in it: the oldest segment first and the lock last, so that whoever finds the
+  // rest of a folder whose removal was cut off does not take it for a stream that never ended.
   [[nodiscard]] Result<void> remove() const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }

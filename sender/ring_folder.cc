@@ -1,0 +1,111 @@
+#include "sender/ring_folder.h"
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sender/spool_folder.h"
+
+namespace sideband::sender {
+namespace {
+
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kFileMode = 0600;
+
+tl::unexpected<Error> fail_errno(const std::string& what, int number, const std::filesystem::path& path) {
+  const bool is_full = number == ENOSPC || number == EDQUOT;
+  return fail(is_full ? ErrorCode::kNoSpace : ErrorCode::kIo,
+              fmt::format("{} failed: {}: {}", what, std::strerror(number), path.string()));
+}
+
+// /dev/shm is everybody's: a folder of this name may be another user's, or a link to one.
+bool is_private_folder(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & 077) == 0;
+}
+
+Result<void> make_private_folder(const std::filesystem::path& path) {
+  if (::mkdir(path.c_str(), kFolderMode) == 0 || is_private_folder(path)) return {};
+  const int number = errno;
+  if (number != EEXIST) return fail_errno("make folder for rings", number, path);
+  return fail(
+      ErrorCode::kIo,
+      "make folder for rings failed: expected one of this user with mode 0700, found another: " + path.string());
+}
+
+Result<frame::FileDescriptor> create_in(const std::filesystem::path& folder, const std::string& name,
+                                        std::uint64_t bytes) {
+  if (auto made = make_private_folder(folder); !made) return tl::unexpected(made.error());
+  const auto path = folder / name;
+  frame::FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+  if (!fd) return fail_errno("make ring file", errno, path);
+  const int number = bytes == 0 ? 0 : ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  if (number == 0) return fd;
+  ::unlink(path.c_str());
+  return fail_errno("make ring file", number, path);
+}
+
+uid_t owner_of(const std::filesystem::path& folder) {
+  struct stat status {};
+  return ::stat(folder.c_str(), &status) == 0 ? status.st_uid : ::geteuid();
+}
+
+}  // namespace
+
+std::array<std::filesystem::path, 2> ring_folders(const RingHome& home) {
+  return {home.shared_memory / fmt::format("sideband-{}", owner_of(home.spool_folder)) / spool_name(home.spool_id),
+          home.spool_folder / "rings"};
+}
+
+std::string ring_file_name(std::uint32_t ring_id) {
+  return fmt::format("ring-{:03}", ring_id);
+}
+
+Result<frame::FileDescriptor> create_ring_file(const RingHome& home, const std::string& name, std::uint64_t bytes) {
+  const auto folders = ring_folders(home);
+  if (make_private_folder(folders[0].parent_path())) {
+    if (auto file = create_in(folders[0], name, bytes)) return file;
+  }
+  return create_in(folders[1], name, bytes);
+}
+
+Result<void> move_ring_folders(const RingHome& from, const RingHome& to) {
+  const auto old_folders = ring_folders(from), new_folders = ring_folders(to);
+  for (std::size_t i = 0; i < old_folders.size(); ++i) {
+    if (::rename(old_folders[i].c_str(), new_folders[i].c_str()) == 0 || errno == ENOENT) continue;
+    return fail_errno("move of the rings", errno, old_folders[i]);
+  }
+  return {};
+}
+
+Result<void> remove_ring_folders(const RingHome& home) {
+  for (const auto& folder : ring_folders(home)) {
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+    if (error) return fail_errno("removal of the rings", error.value(), folder);
+  }
+  return {};
+}
+
+BootId read_boot_id() {
+  BootId id{};
+  const frame::FileDescriptor fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  std::array<char, 36> text{};  // 8-4-4-4-12 hex digits
+  if (!fd || ::read(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return id;
+  std::size_t digits = 0;
+  for (const char digit : text) {
+    if (digit == '-' || digits == 2 * id.size()) continue;
+    const int value = digit <= '9' ? digit - '0' : digit - 'a' + 10;
+    id[digits / 2] = id[digits / 2] << 4 | std::byte(value & 0xF);
+    ++digits;
+  }
+  return id;
+}
+
+}  // namespace sideband::sender

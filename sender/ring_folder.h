@@ -1,0 +1,53 @@
+// Where a stream's rings and names lie, so that they outlive a killed process:
+//
+//   /dev/shm/sideband-<uid>/<32 hex of the spool id>/   memory: survives the process, not the container or the machine
+//   <the spool's folder>/rings/                         for what does not fit there
+//
+//   ring-000                                            a ring (ring.h), one a logging thread
+//   names                                               the shapes of its rows (names_file.h)
+//
+// Plain calls without state. The folders belong to whoever holds the spool's lock; they are made when the first file
+// is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "frame/frame_file.h"
+#include "sender/messages.h"
+#include "sender/ring.h"
+
+namespace sideband::sender {
+
+inline constexpr const char* kNamesFile = "names";
+
+struct RingHome {
+  std::uint64_t stream_id = 0;
+  SpoolId spool_id{};
+  std::filesystem::path spool_folder;
+  std::filesystem::path shared_memory = "/dev/shm";
+};
+
+// In the order in which they are tried. The first belongs to the user who owns the spool's folder.
+[[nodiscard]] std::array<std::filesystem::path, 2> ring_folders(const RingHome& home);
+
+[[nodiscard]] std::string ring_file_name(std::uint32_t ring_id);
+
+// A new file of `bytes` zeros that are all allocated, so that a store into its mapping cannot fail, in the first of the
+// folders that has room. Errors: those of the last folder.
+[[nodiscard]] Result<frame::FileDescriptor> create_ring_file(const RingHome& home, const std::string& name,
+                                                             std::uint64_t bytes);
+
+// The same files under another spool.
+[[nodiscard]] Result<void> move_ring_folders(const RingHome& from, const RingHome& to);
+
+// Deletes both folders with all that is in them.
+[[nodiscard]] Result<void> remove_ring_folders(const RingHome& home);
+
+// Of the running kernel; all zeros where there is none, and then no ring is worth keeping.
+[[nodiscard]] BootId read_boot_id();
+
+}  // namespace sideband::sender
