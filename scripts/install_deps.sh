@@ -15,8 +15,8 @@ packages=(
   libbenchmark-dev libgtest-dev
   # the independent implementation in tests/independent
   python3 python3-protobuf python3-xxhash python3-zmq python3-zstandard
-  # tests read symbol tables and process lists
-  binutils procps
+  # tests read symbol tables and process lists, and check what deploy/ holds
+  binutils procps python3-yaml systemd
 )
 
 missing=()
