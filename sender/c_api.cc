@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <deque>
 #include <exception>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,19 +16,50 @@ using sideband::Value;
 
 struct sideband_scalar {
   sideband::Scalar scalar;
+  std::unique_ptr<sideband_scalar> next;
 };
 
 struct sideband_row {
   sideband::Row row;
+  std::unique_ptr<sideband_row> next;
 };
+
+namespace {
+
+// Handles of a run, made by any thread. Without a lock: it could be held for ever in a forked child.
+template <typename Handle>
+class HandleList {
+ public:
+  HandleList() = default;
+  HandleList(const HandleList&) = delete;
+  HandleList& operator=(const HandleList&) = delete;
+  ~HandleList() {
+    // One by one: a chain of destructors could be longer than the stack.
+    for (std::unique_ptr<Handle> head(head_.load()); head != nullptr;) head = std::move(head->next);
+  }
+
+  Handle* add(std::unique_ptr<Handle> handle) noexcept {
+    Handle* added = handle.release();
+    Handle* head = head_.load(std::memory_order_relaxed);
+    do {
+      static_cast<void>(added->next.release());
+      added->next.reset(head);
+    } while (!head_.compare_exchange_weak(head, added, std::memory_order_release, std::memory_order_relaxed));
+    return added;
+  }
+
+ private:
+  std::atomic<Handle*> head_{nullptr};
+};
+
+}  // namespace
 
 struct sideband_run {
   explicit sideband_run(Run&& opened) : run(std::move(opened)) {}
 
   Run run;
-  std::mutex mutex;  // guards the lists: handles are made by any thread
-  std::deque<sideband_scalar> scalars;
-  std::deque<sideband_row> rows;
+  HandleList<sideband_scalar> scalars;
+  HandleList<sideband_row> rows;
 };
 
 namespace {
@@ -133,9 +164,8 @@ void sideband_close(sideband_run* run) {
 sideband_scalar* sideband_scalar_new(sideband_run* run, const char* key) {
   if (run == nullptr) return nullptr;
   return guarded<sideband_scalar*>(nullptr, [&] {
-    const std::lock_guard lock(run->mutex);
-    run->scalars.push_back({run->run.scalar(text_or_empty(key))});
-    return &run->scalars.back();
+    return run->scalars.add(
+        std::unique_ptr<sideband_scalar>(new sideband_scalar{run->run.scalar(text_or_empty(key)), nullptr}));
   });
 }
 
@@ -152,9 +182,7 @@ sideband_row* sideband_row_new(sideband_run* run, const char* const* keys, size_
       for (std::size_t i = 0; i < count; ++i) views.push_back(text_or_empty(keys[i]));
       return views;
     }();
-    const std::lock_guard lock(run->mutex);
-    run->rows.push_back({run->run.row(names)});
-    return &run->rows.back();
+    return run->rows.add(std::unique_ptr<sideband_row>(new sideband_row{run->run.row(names), nullptr}));
   });
 }
 

@@ -5,7 +5,9 @@
 // included, in another one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace sideband::sender {
 
@@ -17,5 +19,29 @@ void watch_forks();
 // `in_child` also runs in each child, in the thread that called fork(); only async-signal-safe work. One function for
 // all callers.
 void watch_forks(void (*in_child)() noexcept);
+
+// One T for each process: a forked child makes its own and leaves the parent's alone, whose lock may be held for ever.
+// For objects that live as long as the program. Any thread; may throw std::bad_alloc.
+template <typename T>
+class PerProcess {
+ public:
+  [[nodiscard]] T& get() {
+    Entry* known = current_.load(std::memory_order_acquire);
+    while (known == nullptr || known->generation != fork_generation()) {
+      auto fresh = std::make_unique<Entry>();
+      fresh->inherited = known;
+      if (current_.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) known = fresh.release();
+    }
+    return known->value;
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t generation = fork_generation();
+    Entry* inherited = nullptr;
+    T value;
+  };
+  std::atomic<Entry*> current_{nullptr};
+};
 
 }  // namespace sideband::sender

@@ -39,6 +39,10 @@ struct ProcessFacts {
 // kInvalidArgument: a run id, project or rank out of range; the message says what was expected.
 [[nodiscard]] Result<StreamInfo> identify_stream(const Options& options, const ProcessFacts& facts);
 
+// The parent's facts as a forked child's: a spool of its own, its pid, and in the environment whose child it is. Reads
+// no more of the process than that: the system's user database may be locked in a child for ever.
+[[nodiscard]] StreamInfo identify_child(StreamInfo parent);
+
 // "brisk-otter-4f2a": the same for the same run id.
 [[nodiscard]] std::string readable_name(std::string_view run_id);
 

@@ -22,6 +22,9 @@
 namespace sideband::sender {
 namespace {
 
+constexpr const char* kParentPid = "forked_from_pid";
+constexpr const char* kParentSpool = "forked_from_spool";
+
 std::map<std::string, std::string> read_environment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -88,6 +91,20 @@ std::uint64_t read_random() {
     return static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}();
   }
   return bits;
+}
+
+StreamInfo identify_child(StreamInfo parent) {
+  StreamInfo child = std::move(parent);
+  std::string parent_spool;
+  for (const std::byte byte : child.spool_id) parent_spool += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  std::erase_if(child.environment,
+                [](const auto& entry) { return entry.first == kParentPid || entry.first == kParentSpool; });
+  child.environment.emplace_back(kParentPid, std::to_string(child.pid));
+  child.environment.emplace_back(kParentSpool, parent_spool);
+  for (std::byte& byte : child.spool_id) byte = static_cast<std::byte>(read_random());
+  child.pid = static_cast<std::uint64_t>(::getpid());
+  child.opened = read_clocks();
+  return child;
 }
 
 ProcessFacts read_process_facts() {

@@ -25,6 +25,23 @@ std::string shape_signature(std::span<const std::string_view> keys, std::span<co
   return signature;
 }
 
+struct SignatureKeys {
+  std::vector<std::string_view> keys;
+  std::vector<ValueKind> kinds;
+};
+
+SignatureKeys read_signature(std::string_view signature) {
+  SignatureKeys read;
+  while (!signature.empty()) {
+    std::uint32_t bytes = 0;
+    signature.copy(reinterpret_cast<char*>(&bytes), sizeof bytes);
+    read.kinds.push_back(static_cast<ValueKind>(signature[sizeof bytes]));
+    read.keys.push_back(signature.substr(sizeof bytes + 1, bytes));
+    signature.remove_prefix(sizeof bytes + 1 + bytes);
+  }
+  return read;
+}
+
 std::string table_signature(const Table& table) {
   std::string signature;
   for (const std::uint32_t id : table.key_ids) append_number(signature, id);
@@ -40,7 +57,7 @@ bool is_valid_key(std::string_view key) {
 
 std::uint32_t Names::shape(std::span<const std::string_view> keys, std::span<const ValueKind> kinds) {
   assert(keys.size() == kinds.size());
-  const std::string signature = shape_signature(keys, kinds);
+  std::string signature = shape_signature(keys, kinds);
   const std::lock_guard lock(mutex_);
   if (const auto found = shape_ids_.find(signature); found != shape_ids_.end()) return found->second;
   const auto id = static_cast<std::uint32_t>(shapes_.size());
@@ -48,8 +65,13 @@ std::uint32_t Names::shape(std::span<const std::string_view> keys, std::span<con
     const std::size_t width = std::min(keys.size() - first, kMaxRowKeys);
     shapes_.push_back(make_shape(keys.subspan(first, width), kinds.subspan(first, width)));
   }
-  shape_ids_.emplace(signature, id);
-  write_set(signature);
+  Registration* last = registrations_.empty() ? nullptr : &registrations_.back();
+  Registration& added = registrations_.emplace_back();
+  added.signature = std::move(signature);
+  added.first_shape = id;
+  shape_ids_.emplace(added.signature, id);
+  (last == nullptr ? first_registration_ : last->next).store(&added, std::memory_order_release);
+  write_set(added.signature);
   return id;
 }
 
@@ -59,12 +81,21 @@ void Names::write_set(std::string_view signature) noexcept {
 
 void Names::keep_in(NamesFile file) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::pair<std::uint32_t, std::string_view>> sets;
-  for (const auto& [signature, id] : shape_ids_) sets.emplace_back(id, signature);
-  std::sort(sets.begin(), sets.end());
   file_ = std::move(file);
   has_file_ = true;
-  for (const auto& [id, signature] : sets) write_set(signature);
+  for (const Registration& registration : registrations_) write_set(registration.signature);
+}
+
+std::unique_ptr<Names> Names::copy_in_child(const Names& parents) {
+  auto names = std::make_unique<Names>();
+  const Registration* next = parents.first_registration_.load(std::memory_order_acquire);
+  for (; next != nullptr; next = next->next.load(std::memory_order_acquire)) {
+    // A call that ran out of memory left shapes that nobody has the number of.
+    while (names->shapes_.size() < next->first_shape) names->shapes_.emplace_back();
+    const SignatureKeys read = read_signature(next->signature);
+    static_cast<void>(names->shape(read.keys, read.kinds));
+  }
+  return names;
 }
 
 Shape Names::make_shape(std::span<const std::string_view> keys, std::span<const ValueKind> kinds) {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -60,6 +61,10 @@ struct Definitions {
 
 class Names {
  public:
+  // For a forked child: the same shapes under the same numbers, as they were registered before the fork. Takes no lock
+  // and looks at nothing that another thread of the parent may have been changing. May throw std::bad_alloc.
+  [[nodiscard]] static std::unique_ptr<Names> copy_in_child(const Names& parents);
+
   // The number of the shape with these keys; registers what is new. More than kMaxRowKeys keys are several shapes with
   // numbers in a row, each of kMaxRowKeys but for the last. At least one key. May throw std::bad_alloc.
   [[nodiscard]] std::uint32_t shape(std::span<const std::string_view> keys, std::span<const ValueKind> kinds);
@@ -91,7 +96,15 @@ class Names {
   std::deque<Shape> shapes_;
   std::unordered_map<std::string_view, std::uint32_t> key_ids_;  // views of keys_
   std::unordered_map<std::string, std::uint32_t> table_ids_;     // by the table's ids and kinds as bytes
-  std::unordered_map<std::string, std::uint32_t> shape_ids_;     // by lengths, kinds and text of the keys
+  // What one call of shape() registered. Never changed once `next` of the one before leads to it.
+  struct Registration {
+    std::string signature;  // lengths, kinds and text of the keys
+    std::uint32_t first_shape = 0;
+    std::atomic<const Registration*> next{nullptr};
+  };
+  std::deque<Registration> registrations_;
+  std::unordered_map<std::string_view, std::uint32_t> shape_ids_;  // views of registrations_
+  std::atomic<const Registration*> first_registration_{nullptr};   // read without the lock in a forked child
   std::size_t wide_tables_ = 0;
   bool has_file_ = false;
   NamesFile file_;

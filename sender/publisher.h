@@ -16,7 +16,8 @@ struct StreamInfo;
 
 class Publisher {
  public:
-  // Opens the spool (errors: as Run::open), then starts the thread. `recorder` must outlive the publisher.
+  // Opens a spool in options.spool_dir (errors: as Run::open), then starts the thread. `recorder` must outlive the
+  // publisher. Also in a forked child: asks nothing of the system that a thread of the parent may have locked.
   [[nodiscard]] static Result<std::unique_ptr<Publisher>> start(const Options& options, StreamInfo info,
                                                                 Recorder& recorder);
   // Without finish() before, the stream is left as after a crash: in the spool, without END.

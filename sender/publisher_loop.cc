@@ -69,8 +69,6 @@ PublisherLoop::PublisherLoop(const Options& options, StreamInfo info, Recorder& 
 
 Result<std::unique_ptr<PublisherLoop>> PublisherLoop::open(const Options& options, StreamInfo info,
                                                            Recorder& recorder) {
-  auto root = choose_spool_root(options.spool_dir, read_process_facts().environment);
-  if (!root) return tl::unexpected(root.error());
   auto context = open_context();
   if (!context) return tl::unexpected(context.error());
   std::string endpoint = choose_endpoint(options);
@@ -80,7 +78,7 @@ Result<std::unique_ptr<PublisherLoop>> PublisherLoop::open(const Options& option
   if (!control) return tl::unexpected(control.error());
   std::unique_ptr<PublisherLoop> loop(new PublisherLoop(options, std::move(info), recorder, std::move(endpoint),
                                                         std::move(*context),
-                                                        {.root = std::move(*root),
+                                                        {.root = options.spool_dir,
                                                          .quota_bytes = options.spool_quota_bytes,
                                                          .segment_bytes = options.spool_segment_bytes}));
   loop->first_control_ = std::move(*control);

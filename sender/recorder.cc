@@ -48,7 +48,8 @@ class Attachments {
 
   ThreadSlot* find(std::uint64_t recorder_id) noexcept {
     for (Attachment& attachment : attachments_) {
-      if (attachment.recorder_id == recorder_id) return attachment.slot.get();
+      if (attachment.recorder_id == recorder_id && attachment.generation == fork_generation())
+        return attachment.slot.get();
     }
     return nullptr;
   }
@@ -107,7 +108,7 @@ inline ThreadSlot* Recorder::this_thread() noexcept {
 }
 
 ThreadSlot* Recorder::find_thread() noexcept {
-  if (thread_ended || is_forked()) return nullptr;
+  if (thread_ended || (is_forked() && !open_in_child())) return nullptr;
   ThreadSlot* slot = nullptr;
   try {
     slot = attachments.find(id_);
@@ -199,7 +200,7 @@ void Recorder::log_fields(std::int64_t step, std::span<const Field> fields) noex
     const std::uint32_t shape = slot->shapes.find(part);
     if (shape != kNoShape) {
       log_one_shape(*slot, step, part, shape);
-    } else if (part.size() == 1 || !names_.is_full()) {
+    } else if (part.size() == 1 || !names_->is_full()) {
       log_one_shape(*slot, step, part, shape_of(*slot, part));
     } else {
       for (std::size_t i = 0; i < part.size(); ++i) {
@@ -219,7 +220,7 @@ std::uint32_t Recorder::shape_of(ThreadSlot& slot, std::span<const Field> fields
       keys.push_back(field.key);
       kinds.push_back(field.is_int ? ValueKind::kInt : ValueKind::kFloat);
     }
-    const std::uint32_t shape = names_.shape(keys, kinds);
+    const std::uint32_t shape = names_->shape(keys, kinds);
     slot.shapes.add(fields, shape);
     return shape;
   } catch (const std::bad_alloc&) {

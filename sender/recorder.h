@@ -4,7 +4,8 @@
 // thread's first call and a new set of keys. The publisher reads the rings through the Batcher. Must outlive all
 // handles, and all threads' last call.
 //
-// In a forked child every call is a counted no-op: the rings stay with the parent.
+// A forked child leaves the parent's rings and names alone, undestroyed, and gets its own at its first call, under the
+// same numbers of shapes. Where it cannot, every call is a counted no-op.
 #pragma once
 
 #include <array>
@@ -79,6 +80,13 @@ class Recorder {
   // clear_wake(); it may make one system call. It must stay callable as long as the Recorder lives.
   void set_wake(void (*callback)(void*) noexcept, void* context) noexcept;
 
+  // `callback(context)` is called in a forked child, at its first call of anything that logs or registers, when rings
+  // and names are new and before anyone uses them; it may take long. False: the child can log nothing.
+  void set_child_opener(bool (*callback)(void*) noexcept, void* context) noexcept;
+
+  // The calling process is a forked child that has not opened its own.
+  [[nodiscard]] bool is_forked() const noexcept;
+
   // ---- publisher thread ----
 
   // From now on the rings and the names are files of this stream, for recovery after a kill; where they cannot be,
@@ -91,7 +99,7 @@ class Recorder {
 
   void clear_wake() noexcept { wake_pending_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] const RingPool& rings() const { return *rings_; }
-  [[nodiscard]] Names& names() { return names_; }
+  [[nodiscard]] Names& names() { return *names_; }
   [[nodiscard]] const TickCounter& counter() const { return counter_; }
   [[nodiscard]] const ClockReading& opened() const { return opened_; }
 
@@ -100,7 +108,10 @@ class Recorder {
 
   // The calling thread finds its ring anew at its next call.
   static void forget_thread() noexcept;
-  [[nodiscard]] bool is_forked() const noexcept;
+  // Any thread of a forked child; true: rings and names are this process's own.
+  [[nodiscard]] bool open_in_child() noexcept;
+  void replace_in_child();
+  [[nodiscard]] std::shared_ptr<RingPool> make_rings() const;
   [[nodiscard]] ThreadSlot* this_thread() noexcept;
   [[nodiscard]] ThreadSlot* find_thread() noexcept;
   // The calling thread's slot, and room in its ring; nullptr: `points` were dropped and counted.
@@ -112,20 +123,23 @@ class Recorder {
   void wake_if_half_full(ThreadSlot& slot) noexcept;
   void wake() noexcept;
 
-  // Read by every log(); never written after open() but for closed_.
+  // Read by every log(); never written after open() but for closed_, or in a forked child before generation_ says so.
   const std::uint64_t id_;  // never used again by another Recorder of this process
-  const std::uint32_t generation_;
+  std::atomic<std::uint32_t> generation_;
   const TickCounter counter_;
   std::atomic<bool> closed_{false};
   const QueuePolicy policy_;
   const std::chrono::milliseconds queue_wait_;
   void (*wake_)(void*) noexcept = nullptr;
   void* wake_context_ = nullptr;
-  const ClockReading opened_;
-  const std::shared_ptr<RingPool> rings_;  // shared with the threads that have a ring: they may end later than the run
+  bool (*child_opener_)(void*) noexcept = nullptr;
+  void* child_opener_context_ = nullptr;
+  const std::size_t ring_bytes_;
+  ClockReading opened_;
+  std::shared_ptr<RingPool> rings_;  // shared with the threads that have a ring: they may end later than the run
 
   alignas(64) std::atomic<bool> wake_pending_{false};
-  Names names_;
+  std::unique_ptr<Names> names_;
   std::array<std::atomic<std::uint64_t>, kLossReasons> drops_{};
   // Publisher thread only.
   bool has_files_ = false;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <exception>
+#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
@@ -18,6 +20,9 @@ constexpr std::size_t kMinRingBytes = 64U << 10;
 constexpr std::size_t kMaxRingBytes = 1U << 30;
 
 std::atomic<std::uint64_t> next_recorder_id{1};
+
+// Threads of a forked child that come first at the same time: one opens, the others wait.
+constinit PerProcess<std::mutex> child_mutex;
 
 }  // namespace
 
@@ -46,15 +51,60 @@ Recorder::Recorder(const Options& options)
       counter_(TickCounter::detect()),
       policy_(options.queue_policy),
       queue_wait_(std::min(options.queue_wait, kMaxDeadline)),
+      ring_bytes_(options.ring_bytes),
       opened_(read_clocks(counter_)),
-      rings_(std::make_shared<RingPool>(options.ring_bytes, counter_.is_tsc(), ClockMap(opened_).line())) {}
+      rings_(make_rings()),
+      names_(std::make_unique<Names>()) {}
+
+std::shared_ptr<RingPool> Recorder::make_rings() const {
+  return std::make_shared<RingPool>(ring_bytes_, counter_.is_tsc(), ClockMap(opened_).line());
+}
 
 Recorder::~Recorder() {
   if (!is_forked()) rings_->close();
 }
 
 bool Recorder::is_forked() const noexcept {
-  return generation_ != fork_generation();
+  return generation_.load(std::memory_order_acquire) != fork_generation();
+}
+
+void Recorder::set_child_opener(bool (*callback)(void*) noexcept, void* context) noexcept {
+  child_opener_context_ = context;
+  child_opener_ = callback;
+}
+
+bool Recorder::open_in_child() noexcept {
+  if (child_opener_ == nullptr || closed_.load(std::memory_order_relaxed)) return false;
+  try {
+    const std::lock_guard lock(child_mutex.get());
+    if (!is_forked()) return true;
+    if (closed_.load(std::memory_order_relaxed)) return false;
+    replace_in_child();
+    if (child_opener_(child_opener_context_)) {
+      generation_.store(fork_generation(), std::memory_order_release);
+      return true;
+    }
+  } catch (const std::exception&) {
+    // No memory: as if it could not be opened.
+  }
+  close();
+  return false;
+}
+
+// Nothing of the parent's is destroyed: its threads may have been in the middle of a change.
+void Recorder::replace_in_child() {
+  auto names = Names::copy_in_child(*names_);
+  opened_ = read_clocks(counter_);
+  auto rings = make_rings();
+  static_cast<void>(new std::shared_ptr<RingPool>(std::move(rings_)));
+  static_cast<void>(names_.release());
+  rings_ = std::move(rings);
+  names_ = std::move(names);
+  has_files_ = false;
+  new (&file_trouble_) std::string;
+  wake_ = nullptr;
+  clear_wake();
+  for (std::atomic<std::uint64_t>& drops : drops_) drops.store(0, std::memory_order_relaxed);
 }
 
 void Recorder::keep_in_files(const RingHome& home) {
@@ -62,13 +112,13 @@ void Recorder::keep_in_files(const RingHome& home) {
   if (std::exchange(has_files_, true)) return;
   auto file = create_ring_file(home, kNamesFile, 0);
   if (!file) file_trouble_ = file.error().message;
-  names_.keep_in(file ? NamesFile::begin(*std::move(file)) : NamesFile());
+  names_->keep_in(file ? NamesFile::begin(*std::move(file)) : NamesFile());
 }
 
 std::string Recorder::file_trouble() const {
   if (!file_trouble_.empty()) return file_trouble_;
   if (std::string trouble = rings_->trouble(); !trouble.empty()) return trouble;
-  return names_.is_file_full() ? "the file of metric names cannot grow" : "";
+  return names_->is_file_full() ? "the file of metric names cannot grow" : "";
 }
 
 void Recorder::set_wake(void (*callback)(void*) noexcept, void* context) noexcept {
@@ -77,7 +127,7 @@ void Recorder::set_wake(void (*callback)(void*) noexcept, void* context) noexcep
 }
 
 std::uint32_t Recorder::register_row(std::span<const std::string_view> keys) noexcept {
-  if (is_forked()) return kNoShape;
+  if (is_forked() && !open_in_child()) return kNoShape;
   attach_thread();
   try {
     for (const std::string_view key : keys) {
@@ -86,7 +136,7 @@ std::uint32_t Recorder::register_row(std::span<const std::string_view> keys) noe
                    to_utf8(cut_utf8(key, 64)).c_str());
       break;
     }
-    return names_.shape(keys, std::vector<ValueKind>(keys.size(), ValueKind::kFloat));
+    return names_->shape(keys, std::vector<ValueKind>(keys.size(), ValueKind::kFloat));
   } catch (const std::bad_alloc&) {
     return kNoShape;
   }

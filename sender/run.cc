@@ -3,11 +3,12 @@
 #include <utility>
 #include <variant>
 
-#include "sender/fork_guard.h"
 #include "sender/launch.h"
 #include "sender/publisher.h"
+#include "sender/publisher_notices.h"
 #include "sender/recorder.h"
 #include "sender/sender.h"
+#include "sender/spool_folder.h"
 
 namespace sideband {
 
@@ -15,20 +16,52 @@ namespace sender {
 
 struct RunState {
   Options options;
-  std::string id, name;
-  std::uint32_t generation = fork_generation();
+  StreamInfo info;
   // Members die in reverse order: the publisher, which reads the recorder, goes first.
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Publisher> publisher;
 
-  std::mutex finish_mutex;  // guards `report`: several threads may call finish()
-  std::optional<FinishReport> report;
+  struct Ending {
+    std::mutex mutex;  // guards `report`: several threads may call finish()
+    std::optional<FinishReport> report;
+  };
+  std::unique_ptr<Ending> ending = std::make_unique<Ending>();
 
+  [[nodiscard]] Result<void> start_publisher();
+  [[nodiscard]] bool open_in_child() noexcept;
   FinishReport finish(std::chrono::milliseconds deadline, RunStatus status);
 };
 
+Result<void> RunState::start_publisher() {
+  auto started = Publisher::start(options, info, *recorder);
+  if (!started) return tl::unexpected(started.error());
+  publisher = *std::move(started);
+  recorder->set_wake([](void* context) noexcept { static_cast<Publisher*>(context)->wake(); }, publisher.get());
+  return {};
+}
+
+// A forked child's own stream of the same run. What the parent had is left as it is, undestroyed: its threads stayed
+// behind in the middle of whatever they did.
+bool RunState::open_in_child() noexcept {
+  try {
+    static_cast<void>(publisher.release());
+    static_cast<void>(ending.release());
+    ending = std::make_unique<Ending>();
+    info = identify_child(std::move(info));
+    const auto started = start_publisher();
+    if (started) return true;
+    PublisherNotices().say(
+        "child", "a forked child cannot open a stream of its own, what it logs is lost: " + started.error().message);
+  } catch (const std::exception& error) {
+    PublisherNotices().say(
+        "child", std::string("a forked child cannot open a stream of its own, what it logs is lost: ") + error.what());
+  }
+  return false;
+}
+
 FinishReport RunState::finish(std::chrono::milliseconds deadline, RunStatus status) {
-  const std::lock_guard lock(finish_mutex);
+  const std::lock_guard lock(ending->mutex);
+  std::optional<FinishReport>& report = ending->report;
   if (report) return *report;
   recorder->close();
   report = publisher->finish(deadline, status);
@@ -47,15 +80,10 @@ using sender::RecordKind;
 using sender::RunState;
 using sender::ValueTag;
 
-// A forked child has a copy of the object, but the publisher's thread, the rings and perhaps the locks stayed with the
-// parent.
-bool is_forked(const RunState& state) {
-  return state.generation != sender::fork_generation();
-}
-
 void end_run(std::unique_ptr<RunState> state) {
   if (state == nullptr) return;
-  if (is_forked(*state)) {
+  // A child that never logged: everything is the parent's.
+  if (state->recorder->is_forked()) {
     static_cast<void>(state.release());
     return;
   }
@@ -95,19 +123,20 @@ void log_value(Recorder& recorder, RecordKind kind, std::string_view key, const 
 Result<Run> Run::open(Options options) {
   auto recorder = Recorder::open(options);
   if (!recorder) return tl::unexpected(recorder.error());
-  auto info = sender::identify_stream(options, sender::read_process_facts());
+  const sender::ProcessFacts facts = sender::read_process_facts();
+  auto info = sender::identify_stream(options, facts);
   if (!info) return tl::unexpected(info.error());
+  auto spool_root = sender::choose_spool_root(options.spool_dir, facts.environment);
+  if (!spool_root) return tl::unexpected(spool_root.error());
+  options.spool_dir = spool_root->string();
 
   auto state = std::make_unique<RunState>();
   state->options = std::move(options);
-  state->id = info->run_id;
-  state->name = info->run_name;
+  state->info = *std::move(info);
   state->recorder = *std::move(recorder);
-  auto publisher = sender::Publisher::start(state->options, *std::move(info), *state->recorder);
-  if (!publisher) return tl::unexpected(publisher.error());
-  state->publisher = *std::move(publisher);
-  state->recorder->set_wake([](void* context) noexcept { static_cast<sender::Publisher*>(context)->wake(); },
-                            state->publisher.get());
+  if (auto started = state->start_publisher(); !started) return tl::unexpected(started.error());
+  state->recorder->set_child_opener(
+      [](void* context) noexcept { return static_cast<RunState*>(context)->open_in_child(); }, state.get());
   state->recorder->attach_thread();
   return Run(std::move(state));
 }
@@ -159,26 +188,29 @@ void Run::rewind(std::int64_t step) noexcept {
 }
 
 Result<void> Run::flush(std::chrono::milliseconds deadline) {
-  if (state_ == nullptr || is_forked(*state_)) {
-    return fail(ErrorCode::kUnavailable,
-                "flush: expected an open run of this process, found one that was moved from or forked");
-  }
+  if (state_ == nullptr)
+    return fail(ErrorCode::kUnavailable, "flush: expected an open run, found one that was moved from");
+  if (state_->recorder->is_forked()) return {};  // this process logged nothing
   {
-    const std::lock_guard lock(state_->finish_mutex);
-    if (state_->report) return {};
+    const std::lock_guard lock(state_->ending->mutex);
+    if (state_->ending->report) return {};
   }
   return state_->publisher->flush(deadline);
 }
 
 FinishReport Run::finish(std::optional<std::chrono::milliseconds> deadline, RunStatus status) {
-  if (state_ == nullptr || is_forked(*state_)) return {};
+  if (state_ == nullptr) return {};
+  if (state_->recorder->is_forked()) {
+    state_->recorder->close();
+    return {.delivered = true, .frames_left = 0, .points_dropped = 0, .spool_folder = {}};
+  }
   return state_->finish(deadline.value_or(state_->options.finish_deadline), status);
 }
 
 Stats Run::stats() const {
   Stats stats;
-  if (state_ == nullptr || is_forked(*state_)) return stats;
-  state_->publisher->fill(stats);
+  if (state_ == nullptr) return stats;
+  if (!state_->recorder->is_forked()) state_->publisher->fill(stats);
   stats.points_logged = state_->recorder->points_logged();
   const sender::DropTotals drops = state_->recorder->drops();
   stats.points_dropped = std::accumulate(drops.begin(), drops.end(), std::uint64_t{0});
@@ -187,12 +219,12 @@ Stats Run::stats() const {
 
 const std::string& Run::id() const {
   static const std::string none;
-  return state_ == nullptr ? none : state_->id;
+  return state_ == nullptr ? none : state_->info.run_id;
 }
 
 const std::string& Run::name() const {
   static const std::string none;
-  return state_ == nullptr ? none : state_->name;
+  return state_ == nullptr ? none : state_->info.run_name;
 }
 
 }  // namespace sideband

@@ -8,9 +8,11 @@
 //
 // log() never blocks on a network, a disk or a lock, never throws, never allocates, makes no system call: it copies its
 // numbers into a ring of the calling thread. One publisher thread encodes, spools and sends. Order holds for each
-// thread. A thread's first call makes its ring; the thread that opens the run or prepares a handle has one already. In
-// a forked child a Run of the parent does nothing: open another. The path of a value through the files:
-// docs/life_of_a_value.md.
+// thread. A thread's first call makes its ring; the thread that opens the run or prepares a handle has one already. The
+// path of a value through the files: docs/life_of_a_value.md.
+//
+// A forked child goes on with the parent's Run and handles: its first call that logs or registers opens a stream of its
+// own in the same run (a spool, a publisher thread: some milliseconds). A child that makes none leaves nothing behind.
 #pragma once
 
 #include <chrono>

@@ -1,9 +1,7 @@
 #include "sender/spool_lock.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -21,22 +19,10 @@ constexpr mode_t kFileMode = 0600;
 
 // The folders that this process holds. The mutex also keeps a lock file's close and its next opening apart.
 struct HeldFolders {
-  std::uint32_t generation = fork_generation();
-  HeldFolders* inherited = nullptr;  // the parent's, never touched: its mutex may be locked for ever
   std::mutex mutex;
   std::set<std::pair<dev_t, ino_t>> folders;
 };
-
-HeldFolders& held_folders() {
-  static std::atomic<HeldFolders*> current{nullptr};
-  HeldFolders* known = current.load(std::memory_order_acquire);
-  while (known == nullptr || known->generation != fork_generation()) {
-    auto fresh = std::make_unique<HeldFolders>();
-    fresh->inherited = known;
-    if (current.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
-  }
-  return *known;
-}
+constinit PerProcess<HeldFolders> held_folders;
 
 tl::unexpected<Error> fail_errno(const char* what, const std::filesystem::path& path) {
   const int number = errno;
@@ -63,7 +49,7 @@ SpoolLock& SpoolLock::operator=(SpoolLock&& other) noexcept {
 Result<SpoolLock> SpoolLock::take(const std::filesystem::path& folder) {
   watch_forks();
   const auto path = folder / "lock";
-  HeldFolders& held = held_folders();
+  HeldFolders& held = held_folders.get();
   const std::lock_guard guard(held.mutex);
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return fail_errno("open of the spool folder", folder);
@@ -95,7 +81,7 @@ void SpoolLock::release() noexcept {
     file_ = {};
     return;
   }
-  HeldFolders& held = held_folders();
+  HeldFolders& held = held_folders.get();
   const std::lock_guard guard(held.mutex);
   file_ = {};
   held.folders.erase(folder_);

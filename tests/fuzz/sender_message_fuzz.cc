@@ -148,16 +148,35 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0 || size > frame::kMaxPayloadBytes) return 0;
   const frame::Bytes payload(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   switch (static_cast<MessageType>(data[0])) {
-    case MessageType::kAck: check_ack(payload); break;
-    case MessageType::kPing: check_ping(payload); break;
-    case MessageType::kPong: check_pong(payload); break;
-    case MessageType::kCredit: check_credit(payload); break;
-    case MessageType::kCommit: check_commit(payload); break;
-    case MessageType::kBye: check_bye(payload); break;
-    case MessageType::kError: check_error(payload); break;
-    case MessageType::kFile: check_file(payload); break;
-    case MessageType::kConfig: check_config(payload); break;
-    default: break;
+    case MessageType::kAck:
+      check_ack(payload);
+      break;
+    case MessageType::kPing:
+      check_ping(payload);
+      break;
+    case MessageType::kPong:
+      check_pong(payload);
+      break;
+    case MessageType::kCredit:
+      check_credit(payload);
+      break;
+    case MessageType::kCommit:
+      check_commit(payload);
+      break;
+    case MessageType::kBye:
+      check_bye(payload);
+      break;
+    case MessageType::kError:
+      check_error(payload);
+      break;
+    case MessageType::kFile:
+      check_file(payload);
+      break;
+    case MessageType::kConfig:
+      check_config(payload);
+      break;
+    default:
+      break;
   }
   return 0;
 }

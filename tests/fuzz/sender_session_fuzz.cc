@@ -64,8 +64,9 @@ class Script {
 class World {
  public:
   explicit World(Script script)
-      : script_(script), session_({.stream_id = 5, .run_id = "run", .project = "project", .user = "ada"},
-                                  {.random = [this] { return ++random_; }}) {}
+      : script_(script),
+        session_({.stream_id = 5, .run_id = "run", .project = "project", .user = "ada"},
+                 {.random = [this] { return ++random_; }}) {}
 
   void play() {
     session_.on_source(oldest_, head_);
@@ -83,22 +84,54 @@ class World {
  private:
   void step() {
     switch (script_.byte() % 16) {
-      case 0: grow(); break;
-      case 1: session_.set_control_ready(now_, script_.byte() % 4 != 0); break;
-      case 2: session_.on_subscribed(now_); break;
-      case 3: session_.on_unsubscribed(now_); break;
-      case 4: session_.on_data_failed(now_, "data failed"); break;
-      case 5: session_.on_bad_control(now_, Error{ErrorCode::kCorrupt, "noise"}); break;
-      case 6: pass(script_.number(100)); break;
-      case 7: send(); break;
-      case 8: receive_ack(); break;
-      case 9: receive_credit(); break;
-      case 10: receive_commit(); break;
-      case 11: receive_pong(); break;
-      case 12: receive_error(); break;
-      case 13: receive_bye(); break;
-      case 14: receive_noise(); break;
-      default: end(); break;
+      case 0:
+        grow();
+        break;
+      case 1:
+        session_.set_control_ready(now_, script_.byte() % 4 != 0);
+        break;
+      case 2:
+        session_.on_subscribed(now_);
+        break;
+      case 3:
+        session_.on_unsubscribed(now_);
+        break;
+      case 4:
+        session_.on_data_failed(now_, "data failed");
+        break;
+      case 5:
+        session_.on_bad_control(now_, Error{ErrorCode::kCorrupt, "noise"});
+        break;
+      case 6:
+        pass(script_.number(100));
+        break;
+      case 7:
+        send();
+        break;
+      case 8:
+        receive_ack();
+        break;
+      case 9:
+        receive_credit();
+        break;
+      case 10:
+        receive_commit();
+        break;
+      case 11:
+        receive_pong();
+        break;
+      case 12:
+        receive_error();
+        break;
+      case 13:
+        receive_bye();
+        break;
+      case 14:
+        receive_noise();
+        break;
+      default:
+        end();
+        break;
     }
   }
 

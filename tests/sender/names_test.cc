@@ -144,5 +144,24 @@ TEST_F(ShapeCacheTest, ManySetsAreFound) {
   for (std::uint32_t i = 0; i < 1'000; ++i) ASSERT_EQ(cache_.find(std::vector<Field>{{keys[i], 1.0}}), i);
 }
 
+TEST(NamesInAChild, ShapesKeepTheirNumbers) {
+  Names parents;
+  const std::vector<std::string_view> pair = {"a", "b"}, twice = {"c", "c"}, invalid = {""};
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < kMaxRowKeys + 1; ++i) texts.push_back("k" + std::to_string(i));
+  const std::vector<std::string_view> wide(texts.begin(), texts.end());
+  std::vector<std::uint32_t> shapes;
+  const std::vector<std::vector<std::string_view>> all = {pair, wide, twice, invalid, {"last"}};
+  for (const auto& keys : all) shapes.push_back(parents.shape(keys, std::vector(keys.size(), ValueKind::kInt)));
+  const auto copy = Names::copy_in_child(parents);
+  std::vector<std::uint32_t> copied;
+  for (const auto& keys : all) copied.push_back(copy->shape(keys, std::vector(keys.size(), ValueKind::kInt)));
+  EXPECT_EQ(std::pair(copied, copy->shapes_since(0).size()), std::pair(shapes, parents.shapes_since(0).size()));
+}
+
+TEST(NamesInAChild, NothingRegisteredIsAnEmptyCopy) {
+  EXPECT_EQ(Names::copy_in_child(Names())->key_count(), 0U);
+}
+
 }  // namespace
 }  // namespace sideband::sender
