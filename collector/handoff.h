@@ -61,6 +61,8 @@ struct SendDefinitions {
 struct StopStore {};
 
 using StoreRequest = std::variant<OpenStream, StoreFrame, CloseStream, SendDefinitions, StopStore>;
+// What sessions ask for themselves.
+using SessionRequest = std::variant<OpenStream, CloseStream>;
 
 // ---- from the store ----
 

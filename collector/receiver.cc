@@ -160,7 +160,9 @@ void Receiver::receive_frame(const Message& token_part, Message& frame) {
 
 void Receiver::hand_over_requests() {
   auto& from_sessions = sessions_.requests();
-  std::move(from_sessions.begin(), from_sessions.end(), std::back_inserter(requests_));
+  for (SessionRequest& request : from_sessions) {
+    std::visit([this](auto& one) { requests_.emplace_back(std::move(one)); }, request);
+  }
   from_sessions.clear();
   const std::size_t weight = request_bytes_ + requests_.size() * sizeof(StoreRequest);
   request_bytes_ = 0;

@@ -62,7 +62,7 @@ class SessionTable {
 
   // What is to be sent and asked; the caller empties both.
   [[nodiscard]] std::vector<Reply>& replies() { return replies_; }
-  [[nodiscard]] std::vector<StoreRequest>& requests() { return requests_; }
+  [[nodiscard]] std::vector<SessionRequest>& requests() { return requests_; }
 
   [[nodiscard]] std::size_t size() const { return by_token_.size(); }
   [[nodiscard]] std::size_t stale_count() const { return stale_count_; }  // as of the last tick
@@ -101,7 +101,7 @@ class SessionTable {
   std::unordered_map<std::uint64_t, Session> by_token_;
   std::unordered_map<std::uint64_t, std::uint64_t> token_of_stream_;
   std::vector<Reply> replies_;
-  std::vector<StoreRequest> requests_;
+  std::vector<SessionRequest> requests_;
   std::uint64_t last_ping_id_ = 0;
   std::size_t stale_count_ = 0;
   bool stopping_ = false;

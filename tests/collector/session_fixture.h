@@ -84,7 +84,7 @@ class SessionFixture : public ::testing::Test {
   }
 
   std::uint64_t requested_token() {
-    for (const StoreRequest& request : std::exchange(table_.requests(), {})) {
+    for (const SessionRequest& request : std::exchange(table_.requests(), {})) {
       if (const auto* open = std::get_if<OpenStream>(&request); open != nullptr) return open->token;
     }
     return 0;
