@@ -60,7 +60,7 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
                        .frames_lost = uplink.frames_lost(),
                        .trouble = delivered ? "" : why_not(session)};
   uplink.leave();
-  if (refused) return fail(ErrorCode::kUnsupported, report.trouble + ": " + settings.endpoint);
+  if (refused) return fail(ErrorCode::kUnsupported, report.trouble + ": " + drop_keys(settings.endpoint));
   return report;
 }
 

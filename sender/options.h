@@ -39,8 +39,8 @@ struct Options {
   std::optional<std::uint32_t> world_size{};  // unset: WORLD_SIZE, SLURM_NTASKS, OMPI_COMM_WORLD_SIZE, else 1
   std::optional<std::int64_t> resume_step{};  // this attempt hides earlier attempts' points at steps >= this one
 
-  // Where to. Empty: SIDEBAND_COLLECTOR, else "tcp://127.0.0.1:5123". The collector need not be there: data waits in
-  // the spool.
+  // Where to: the line that the collector prints. Empty: SIDEBAND_COLLECTOR, else what connect_choice.h says. The
+  // collector need not be there: data waits in the spool.
   std::string collector{};
 
   // Where data waits until the collector has it on stable storage. Empty: SIDEBAND_SPOOL_DIR, else

@@ -1,11 +1,11 @@
 #include "sender/publisher_loop.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "sender/connect_choice.h"
 #include "sender/launch.h"
 #include "sender/recorder.h"
 
@@ -26,13 +26,6 @@ constexpr std::int64_t kHoldPollNs = 20 * kNsPerMs;
 constexpr std::int64_t kTroubleOverNs = 10 * kNsPerSecond;
 constexpr int kMaxRestarts = 3;
 constexpr std::chrono::milliseconds kMaxWait{100};  // timers of the session are checked at least so often
-constexpr const char* kDefaultCollector = "tcp://127.0.0.1:5123";
-
-std::string choose_endpoint(const Options& options) {
-  if (!options.collector.empty()) return options.collector;
-  const char* set = std::getenv("SIDEBAND_COLLECTOR");
-  return set != nullptr && *set != '\0' ? set : kDefaultCollector;
-}
 
 std::string_view kind_of(Notice::Kind kind) {
   switch (kind) {
@@ -50,6 +43,8 @@ std::string_view kind_of(Notice::Kind kind) {
       return "peer error";
     case Notice::Kind::kFrameLost:
       return "frame lost";
+    case Notice::Kind::kDenied:
+      return "denied";
   }
   return "other";
 }
@@ -71,12 +66,13 @@ Result<std::unique_ptr<PublisherLoop>> PublisherLoop::open(const Options& option
                                                            Recorder& recorder) {
   auto context = open_context();
   if (!context) return tl::unexpected(context.error());
-  std::string endpoint = choose_endpoint(options);
+  auto endpoint = choose_collector(options.collector, read_connect_places());
+  if (!endpoint) return tl::unexpected(endpoint.error());
   // An address that is none is told here. The socket is kept: to the collector a link that ends at once looks like a
   // stranger's.
-  auto control = connect_control(**context, endpoint, draw_sockets());
+  auto control = connect_control(**context, *endpoint, draw_sockets());
   if (!control) return tl::unexpected(control.error());
-  std::unique_ptr<PublisherLoop> loop(new PublisherLoop(options, std::move(info), recorder, std::move(endpoint),
+  std::unique_ptr<PublisherLoop> loop(new PublisherLoop(options, std::move(info), recorder, std::move(*endpoint),
                                                         std::move(*context),
                                                         {.root = options.spool_dir,
                                                          .quota_bytes = options.spool_quota_bytes,
@@ -286,9 +282,9 @@ FinishReport PublisherLoop::close() {
   }
   if (!report.delivered) {
     const std::string& trouble = uplink_->session().trouble();
-    notices_.say("left",
-                 fmt::format("not delivered: {} frame(s){}{}; send them later with: sideband replay {} --to {}",
-                             report.frames_left, trouble.empty() ? "" : ": ", trouble, report.spool_folder, endpoint_));
+    notices_.say("left", fmt::format("not delivered: {} frame(s){}{}; send them later with: sideband replay {} --to {}",
+                                     report.frames_left, trouble.empty() ? "" : ": ", trouble, report.spool_folder,
+                                     drop_keys(endpoint_)));
     return report;
   }
   if (auto removed = spool_->remove(); !removed) notices_.say("removal", removed.error().message);
@@ -308,12 +304,15 @@ void PublisherLoop::fill(Stats& stats) const {
 }
 
 void PublisherLoop::say_notices() {
-  if (uplink_->session().is_streaming()) notices_.forget(kind_of(Notice::Kind::kNoAnswer));
+  if (uplink_->session().is_streaming()) {
+    notices_.forget(kind_of(Notice::Kind::kNoAnswer));
+    notices_.forget(kind_of(Notice::Kind::kDenied));
+  }
   for (const Notice& notice : uplink_->take_notices()) {
     const bool away = notice.kind == Notice::Kind::kNoAnswer || notice.kind == Notice::Kind::kRefused;
-    notices_.say(kind_of(notice.kind), away ? fmt::format("no collector at {}: {}; the data waits in {}", endpoint_,
-                                                          notice.text, spool_->folder().string())
-                                            : fmt::format("{}: {}", notice.text, endpoint_));
+    notices_.say(kind_of(notice.kind), away ? fmt::format("no collector at {}: {}; the data waits in {}",
+                                                          drop_keys(endpoint_), notice.text, spool_->folder().string())
+                                            : fmt::format("{}: {}", notice.text, drop_keys(endpoint_)));
   }
 }
 

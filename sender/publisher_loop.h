@@ -72,7 +72,7 @@ class PublisherLoop {
   PublisherNotices notices_;
   Batcher batcher_;
   std::unique_ptr<zmq::context_t> context_;
-  std::optional<zmq::socket_t> first_control_;  // for the first uplink
+  std::optional<ControlSocket> first_control_;  // for the first uplink
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<Uplink> uplink_;
 

@@ -28,7 +28,7 @@ struct Committed {
 };
 // Something for people; of each kind, one line is enough.
 struct Notice {
-  enum class Kind { kNoAnswer, kRefused, kStreamLost, kBadCommit, kBadMessage, kPeerError, kFrameLost };
+  enum class Kind { kNoAnswer, kRefused, kStreamLost, kBadCommit, kBadMessage, kPeerError, kFrameLost, kDenied };
   Kind kind = Kind::kNoAnswer;
   std::string text;
 };

@@ -22,7 +22,31 @@ constexpr int kMaxSendsPerPump = 64;  // then the control socket gets a look
 constexpr std::int64_t kOpenAgainNs = kNsPerSecond;
 // A disk that cannot be read for this long will not come back for this frame, and all others wait behind it.
 constexpr std::int64_t kUnreadableNs = 30 * kNsPerSecond;
+constexpr std::int64_t kDeniedAgainNs = kNsPerSecond;
+constexpr std::int64_t kMaxDeniedAgainNs = 30 * kNsPerSecond;
+constexpr std::uint32_t kMaxDenialDoublings = 5;
+constexpr std::uint32_t kMinCutOffs = 2;
 constexpr std::chrono::milliseconds kBlockedWait{1};  // XPUB has no event for "room again"
+
+std::string describe(LinkFailure failure, bool has_keys) {
+  constexpr const char* kTakeLine = "take the whole SIDEBAND_COLLECTOR line that the collector prints";
+  switch (failure) {
+    case LinkFailure::kKeyRefused:
+      return "the collector does not let this key in: it is not in its keys/authorized, or may not write; `sideband "
+             "keygen` there makes one that may; trying again, data waits in the spool";
+    case LinkFailure::kOtherSecurity:
+      return fmt::format("{}; {}; trying again, data waits in the spool",
+                         has_keys ? "the collector uses no keys (--insecure), this sender was given some"
+                                  : "the collector asks for keys, this sender was given none",
+                         kTakeLine);
+    case LinkFailure::kCutOff:
+      return fmt::format("the collector ends the handshake: {}; {}; trying again, data waits in the spool",
+                         has_keys ? "its server_key is probably another one, or it uses no keys (--insecure)"
+                                  : "it probably asks for keys, and this sender was given none",
+                         kTakeLine);
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -44,7 +68,7 @@ Result<std::unique_ptr<zmq::context_t>> open_context() {
 }
 
 Uplink::Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source,
-               std::optional<zmq::socket_t> first_control)
+               std::optional<ControlSocket> first_control)
     : context_(context),
       settings_(std::move(settings)),
       sockets_(settings_.sockets ? *settings_.sockets : draw_sockets()),
@@ -52,15 +76,18 @@ Uplink::Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& so
       session_(source.identity(),
                {.heartbeat_ms = settings_.heartbeat_ms, .library = settings_.library, .random = read_random}),
       first_control_(std::move(first_control)) {
+  // An address that is none is reported by connect_control().
+  if (const auto target = parse_connect_string(settings_.endpoint)) keys_ = target->keys;
   session_.start(read_clocks());
 }
 
 bool Uplink::pump(const Anchor& now) {
   blocked_ = false;
   if (wants_control_ && now.monotonic_ns >= next_open_ns_) open_control(now);
+  watch_link(now);
   receive_all(now);
   session_.on_source(source_.oldest_seq(), source_.head_seq());
-  session_.set_control_ready(now, control_ && can_send(*control_));
+  session_.set_control_ready(now, control_ && can_send(control_->socket));
   session_.tick(now);
   carry_out(now);
   int sends = 0;
@@ -74,8 +101,9 @@ bool Uplink::pump(const Anchor& now) {
 
 void Uplink::wait(std::chrono::milliseconds timeout, int wake_fd) {
   if (blocked_) timeout = std::min(timeout, kBlockedWait);
-  const bool until_control_can_send = session_.state() == SessionState::kConnecting && control_ && !can_send(*control_);
-  wait_for_events(control_ ? &*control_ : nullptr, data_ ? &*data_ : nullptr, wake_fd, until_control_can_send,
+  const bool until_control_can_send =
+      session_.state() == SessionState::kConnecting && control_ && !can_send(control_->socket);
+  wait_for_events(control_ ? &control_->socket : nullptr, data_ ? &*data_ : nullptr, wake_fd, until_control_can_send,
                   static_cast<int>(timeout.count()));
 }
 
@@ -102,7 +130,7 @@ void Uplink::receive_all(const Anchor& now) {
     carry_out(now);
   }
   while (control_) {
-    const auto message = receive(*control_);
+    const auto message = receive(control_->socket);
     if (!message) break;
     if (const auto decoded = frame::decode_frame(as_bytes(*message))) {
       session_.on_control(now, *decoded);
@@ -125,7 +153,7 @@ void Uplink::carry_out(const Anchor& now) {
       wants_control_ = false;
     } else if (const auto* control = std::get_if<SendControl>(&action)) {
       // A message that does not go out is repeated by its own timer, or the session ends for want of it.
-      if (control_) (void)send_copy(*control_, control->frame);
+      if (control_) (void)send_copy(control_->socket, control->frame);
     } else if (const auto* keyframe = std::get_if<SendKeyframe>(&action)) {
       send_keyframe(keyframe->seq);
     } else if (const auto* committed = std::get_if<Committed>(&action)) {
@@ -154,9 +182,29 @@ void Uplink::open_control(const Anchor& now) {
   notices_.push_back({Notice::Kind::kPeerError, socket.error().message});
 }
 
+void Uplink::watch_link(const Anchor& now) {
+  if (!control_) return;
+  const LinkNews news = take_news(*control_);
+  if (news.succeeded) denials_ = 0;
+  if (news.failure) note_denied(now, *news.failure);
+}
+
+// Tries for ever, less and less often: a key may be added while we wait.
+void Uplink::note_denied(const Anchor& now, LinkFailure failure) {
+  ++denials_;
+  // A collector that stops, or a link that breaks, cuts a handshake off, too.
+  if (failure == LinkFailure::kCutOff && denials_ < kMinCutOffs) return;
+  notices_.push_back({Notice::Kind::kDenied, describe(failure, keys_.has_value())});
+  control_.reset();
+  wants_control_ = true;
+  const std::uint32_t doublings = std::min<std::uint32_t>(denials_ - 1, kMaxDenialDoublings);
+  const auto limit_ns = static_cast<std::uint64_t>(std::min(kDeniedAgainNs << doublings, kMaxDeniedAgainNs));
+  next_open_ns_ = now.monotonic_ns + static_cast<std::int64_t>(limit_ns / 2 + read_random() % (limit_ns / 2));
+}
+
 void Uplink::open_data(const Anchor& now, const std::string& endpoint) {
   data_.reset();
-  auto socket = connect_data(context_, endpoint, sockets_);
+  auto socket = connect_data(context_, endpoint, keys_, sockets_);
   if (socket) {
     data_ = std::move(*socket);
   } else {
@@ -169,7 +217,7 @@ void Uplink::send_keyframe(std::uint64_t seq) {
   if (!keyframe) {
     notices_.push_back({Notice::Kind::kPeerError, "CONFIG cannot be read: " + keyframe.error().message});
   } else if (control_) {
-    (void)send_copy(*control_, {reinterpret_cast<const char*>(keyframe->data()), keyframe->size()});
+    (void)send_copy(control_->socket, {reinterpret_cast<const char*>(keyframe->data()), keyframe->size()});
   }
 }
 

@@ -22,7 +22,7 @@
 namespace sideband::sender {
 
 struct UplinkSettings {
-  std::string endpoint;  // of the collector's control socket, "tcp://HOST:PORT"
+  std::string endpoint;  // of the collector's control socket, with keys: frame/connect_string.h
   std::int64_t heartbeat_ms = 30'000;
   std::string library = "sideband-cpp";
   std::optional<SocketSettings> sockets;  // unset: as docs/protocol.md says
@@ -39,7 +39,7 @@ class Uplink {
   // `source` and `context` must outlive the uplink. `first_control`: a control socket that is connected already;
   // without one the uplink makes it.
   Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source,
-         std::optional<zmq::socket_t> first_control = {});
+         std::optional<ControlSocket> first_control = {});
 
   // Does all that can be done without waiting. True when data went out: there may be more to do at once.
   bool pump(const Anchor& now);
@@ -69,6 +69,8 @@ class Uplink {
   void receive_all(const Anchor& now);
   void carry_out(const Anchor& now);
   void open_control(const Anchor& now);
+  void watch_link(const Anchor& now);
+  void note_denied(const Anchor& now, LinkFailure failure);
   void open_data(const Anchor& now, const std::string& endpoint);
   void send_keyframe(std::uint64_t seq);
   [[nodiscard]] bool send_next(const Anchor& now);
@@ -81,8 +83,11 @@ class Uplink {
   SocketSettings sockets_;
   FrameSource& source_;
   Session session_;
-  std::optional<zmq::socket_t> first_control_, control_, data_;
+  std::optional<ConnectKeys> keys_;
+  std::optional<ControlSocket> first_control_, control_;
+  std::optional<zmq::socket_t> data_;
   std::int64_t next_open_ns_ = 0;  // of the control socket, after it could not be opened
+  std::uint32_t denials_ = 0;      // handshakes that failed since one succeeded
   bool wants_control_ = false, blocked_ = false;
   std::string skip_;  // the SKIP frame under way
   std::int64_t unreadable_since_ns_ = 0;

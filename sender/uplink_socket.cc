@@ -3,8 +3,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -19,18 +19,13 @@ constexpr int kHeartbeatMs = 15'000;
 constexpr int kHeartbeatTtlMs = 45'000;  // ZMTP counts in 16 bits of 100 ms: more than 65 s wraps around
 constexpr int kMaxInterruptions = 100;   // in a forked child every call fails with EINTR for ever
 
-// ZeroMQ takes port 70000 for 4464.
-bool has_wrong_port(std::string_view endpoint) {
-  if (!endpoint.starts_with("tcp://")) return false;
-  const std::string_view text = endpoint.substr(endpoint.rfind(':') + 1);
-  std::uint16_t port = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error != std::errc() || stop != text.data() + text.size() || port == 0;
-}
+constexpr int kMonitoredEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+constexpr std::size_t kZ85KeyBytes = 41;  // 40 letters and their end
 
 tl::unexpected<Error> fail_connect(ErrorCode code, const char* reason, const std::string& endpoint) {
-  return fail(
-      code, fmt::format("connect failed: {}: expected tcp://HOST:PORT or ipc://PATH, found \"{}\"", reason, endpoint));
+  return fail(code, fmt::format("connect failed: {}; expected an address that can be reached, found \"{}\"", reason,
+                                hide_keys(endpoint)));
 }
 
 // Calls again when a signal interrupted it. cppzmq reports that as an exception.
@@ -45,9 +40,25 @@ auto retry_interrupted(Call call) {
   }
 }
 
-Result<zmq::socket_t> connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
-                              const SocketSettings& settings) {
-  if (has_wrong_port(endpoint)) return fail_connect(ErrorCode::kInvalidArgument, "a port is from 1 to 65535", endpoint);
+// CURVE's client side: encrypts, and takes no other server than the one with this key.
+void set_keys(zmq::socket_t& socket, const ConnectKeys& keys) {
+  std::array<char, kZ85KeyBytes> secret{}, own_public{};
+  zmq_z85_encode(secret.data(), keys.client_secret.data(), keys.client_secret.size());
+  if (zmq_curve_public(own_public.data(), secret.data()) != 0 ||
+      zmq_setsockopt(socket.handle(), ZMQ_CURVE_SERVERKEY, keys.server_public.data(), keys.server_public.size()) != 0 ||
+      zmq_setsockopt(socket.handle(), ZMQ_CURVE_PUBLICKEY, own_public.data(), kZ85KeyBytes) != 0 ||
+      zmq_setsockopt(socket.handle(), ZMQ_CURVE_SECRETKEY, keys.client_secret.data(), keys.client_secret.size()) != 0)
+    throw zmq::error_t();
+}
+
+// A local link has no use for keys: the file system says who may connect.
+bool uses_keys(const std::string& endpoint, const std::optional<ConnectKeys>& keys) {
+  return keys && endpoint.starts_with("tcp://");
+}
+
+Result<zmq::socket_t> open_socket(zmq::context_t& context, zmq::socket_type type, const ConnectString& target,
+                                  const SocketSettings& settings) {
+  const std::string& endpoint = target.endpoint;
   try {
     zmq::socket_t socket(context, type);
     socket.set(zmq::sockopt::linger, 0);
@@ -64,11 +75,36 @@ Result<zmq::socket_t> connect(zmq::context_t& context, zmq::socket_type type, co
       socket.set(zmq::sockopt::xpub_nodrop, true);
       socket.set(zmq::sockopt::sndhwm, settings.send_high_water);
     }
-    socket.connect(endpoint);
+    if (uses_keys(endpoint, target.keys)) set_keys(socket, *target.keys);
     return socket;
   } catch (const zmq::error_t& error) {
     return fail_connect(error.num() == EINVAL ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable, error.what(),
                         endpoint);
+  }
+}
+
+Result<void> connect(zmq::socket_t& socket, const std::string& endpoint) {
+  try {
+    socket.connect(endpoint);
+    return {};
+  } catch (const zmq::error_t& error) {
+    return fail_connect(error.num() == EINVAL ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable, error.what(),
+                        endpoint);
+  }
+}
+
+// Before the socket connects, or the first events would be missed.
+Result<zmq::socket_t> open_monitor(zmq::context_t& context, zmq::socket_t& watched) {
+  static std::atomic<std::uint64_t> count{0};
+  const std::string name = fmt::format("inproc://uplink-monitor-{}", count.fetch_add(1, std::memory_order_relaxed));
+  try {
+    zmq::socket_t monitor(context, zmq::socket_type::pair);
+    monitor.set(zmq::sockopt::linger, 0);
+    if (zmq_socket_monitor(watched.handle(), name.c_str(), kMonitoredEvents) != 0) throw zmq::error_t();
+    monitor.connect(name);
+    return monitor;
+  } catch (const zmq::error_t& error) {
+    return fail_connect(ErrorCode::kUnavailable, error.what(), name);
   }
 }
 
@@ -97,14 +133,47 @@ void release_shared(void*, void* hint) {
 
 }  // namespace
 
-Result<zmq::socket_t> connect_control(zmq::context_t& context, const std::string& endpoint,
+Result<ControlSocket> connect_control(zmq::context_t& context, const std::string& connect_text,
                                       const SocketSettings& settings) {
-  return connect(context, zmq::socket_type::dealer, endpoint, settings);
+  const auto target = parse_connect_string(connect_text);
+  if (!target) return tl::unexpected(target.error());
+  auto socket = open_socket(context, zmq::socket_type::dealer, *target, settings);
+  if (!socket) return tl::unexpected(socket.error());
+  auto monitor = open_monitor(context, *socket);
+  if (!monitor) return tl::unexpected(monitor.error());
+  if (auto connected = connect(*socket, target->endpoint); !connected) return tl::unexpected(connected.error());
+  return ControlSocket{.socket = std::move(*socket), .monitor = std::move(*monitor)};
 }
 
 Result<zmq::socket_t> connect_data(zmq::context_t& context, const std::string& endpoint,
-                                   const SocketSettings& settings) {
-  return connect(context, zmq::socket_type::xpub, endpoint, settings);
+                                   const std::optional<ConnectKeys>& keys, const SocketSettings& settings) {
+  auto target = parse_connect_string(endpoint);
+  if (!target) return tl::unexpected(target.error());
+  target->keys = keys;
+  auto socket = open_socket(context, zmq::socket_type::xpub, *target, settings);
+  if (!socket) return socket;
+  if (auto connected = connect(*socket, target->endpoint); !connected) return tl::unexpected(connected.error());
+  return socket;
+}
+
+LinkNews take_news(ControlSocket& control) {
+  LinkNews news;
+  while (const auto event = receive(control.monitor)) {
+    // 16 bits of its number, 32 of its value, as this machine has them.
+    std::uint16_t number = 0;
+    if (event->size() < sizeof number) continue;
+    std::memcpy(&number, event->data(), sizeof number);
+    if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      news = {.succeeded = true, .failure = {}};
+    } else if (number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+      news.failure = LinkFailure::kKeyRefused;
+    } else if (number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) {
+      news.failure = LinkFailure::kOtherSecurity;
+    } else if (number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) {
+      news.failure = LinkFailure::kCutOff;
+    }
+  }
+  return news;
 }
 
 SendResult send_copy(zmq::socket_t& socket, std::string_view bytes, bool more) {

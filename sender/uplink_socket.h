@@ -12,6 +12,7 @@
 
 #include <zmq.hpp>
 
+#include "frame/connect_string.h"
 #include "frame/result.h"
 
 namespace sideband::sender {
@@ -25,9 +26,33 @@ struct SocketSettings {
 
 enum class SendResult { kSent, kWouldBlock, kFailed };
 
-[[nodiscard]] Result<zmq::socket_t> connect_control(zmq::context_t& context, const std::string& endpoint,
+// Why the other side did not let us in, as far as ZeroMQ can tell.
+enum class LinkFailure {
+  kKeyRefused,     // our key is not one that it lets in
+  kOtherSecurity,  // one side uses keys, the other does not
+  kCutOff,  // it ended the handshake without a word: keys of another server, no keys where some are asked for, or
+            // just a link that broke
+};
+
+// The DEALER, and what ZeroMQ tells about its links.
+struct ControlSocket {
+  zmq::socket_t socket;
+  zmq::socket_t monitor;
+};
+// What the monitor said since the last call: the last failure, unless a handshake succeeded after it. After kKeyRefused
+// and kOtherSecurity ZeroMQ does not try again: the socket is of no more use.
+struct LinkNews {
+  bool succeeded = false;
+  std::optional<LinkFailure> failure;
+};
+[[nodiscard]] LinkNews take_news(ControlSocket& control);
+
+// `connect`: a connect string (frame/connect_string.h). Errors do not show its secret.
+[[nodiscard]] Result<ControlSocket> connect_control(zmq::context_t& context, const std::string& connect,
                                                     const SocketSettings& settings);
+// `endpoint`: as the collector announced it; `keys`: those of the connect string.
 [[nodiscard]] Result<zmq::socket_t> connect_data(zmq::context_t& context, const std::string& endpoint,
+                                                 const std::optional<ConnectKeys>& keys,
                                                  const SocketSettings& settings);
 
 // One part copied from `bytes`.

@@ -89,7 +89,7 @@ class Notices {
     if (!said_.insert(notice.kind).second) return;
     const bool away = notice.kind == sender::Notice::Kind::kNoAnswer || notice.kind == sender::Notice::Kind::kRefused;
     const std::string plan = away ? fmt::format("; trying for {} s in all, Ctrl-C ends it", flags_.deadline_s) : "";
-    print_error(fmt::format("{}{}: {}", notice.text, plan, flags_.to));
+    print_error(fmt::format("{}{}: {}", notice.text, plan, drop_keys(flags_.to)));
   }
 
  private:
