@@ -29,7 +29,7 @@ enum class BadMessage : std::size_t {
   kBadChecksum,
   kUnknownType,   // not a type for this socket
   kBadIdentity,   // a payload that does not begin with stream_id and seq, or a control message that cannot be decoded
-  kUnknownToken,  // no such session (any more)
+  kUnknownToken,  // no such session (any more), or one that has not sent its CONFIG
   kWrongStream,   // the session belongs to another stream
 };
 inline constexpr std::array<std::string_view, 9> kBadMessageNames{"wrong_parts",  "truncated",     "oversize",

@@ -44,7 +44,8 @@ std::optional<BadMessage> SessionTable::receive_control(std::string_view peer, c
 SessionTable::DataVerdict SessionTable::receive_data(std::uint64_t token, frame::StreamSeq id, std::size_t frame_bytes,
                                                      Now now) {
   Session* session = find_mutable(token);
-  if (session == nullptr) return {BadMessage::kUnknownToken};
+  // Before CONFIG a sender has no credit, and nothing of it may reach a disk.
+  if (session == nullptr || !session->is_streaming()) return {BadMessage::kUnknownToken};
   if (session->stream_id != id.stream_id) return {BadMessage::kWrongStream};
   hear(*session, {}, now);
   session->received_bytes += frame_bytes;

@@ -237,6 +237,11 @@ TEST_F(SessionTableTest, CreditGoesOnWhenTheDiskHasRoom) {
 
 // ---- data ----
 
+TEST_F(SessionTableTest, DataBeforeConfigIsRefused) {
+  const std::uint64_t token = acknowledge();
+  EXPECT_EQ(table_.receive_data(token, {kStream, 1}, 100, now_).refused, BadMessage::kUnknownToken);
+}
+
 TEST_F(SessionTableTest, FrameOfAnotherStreamIsRefused) {
   const std::uint64_t token = activate();
   EXPECT_EQ(table_.receive_data(token, {kStream + 1, 1}, 100, now_).refused, BadMessage::kWrongStream);
