@@ -97,13 +97,16 @@ Result<void> Collector::start(const CollectorOptions& options) {
                          .heartbeat_ms = options.heartbeat_ms,
                          .credit_budget_bytes = options.credit_budget_bytes,
                          .max_session_bytes = options.max_session_credit_bytes,
+                         .abandoned_after_ms = options.abandoned_after_ms,
                          .max_sessions = options.max_sessions},
                         random_bits);
   Store store({.segment_bytes = options.segment_bytes,
                .commit_window_ms = options.commit_window_ms,
                .commit_bytes = options.commit_bytes,
                .max_single_syncs = options.max_single_syncs,
-               .idle_seal_ms = options.idle_seal_ms},
+               .idle_seal_ms = options.idle_seal_ms,
+               .stale_after_ms = static_cast<std::uint32_t>(kStaleHeartbeats * options.heartbeat_ms),
+               .abandoned_after_ms = static_cast<std::uint64_t>(options.abandoned_after_ms)},
               std::move(*data_dir), make_file_system(), store_counters_, tap_wanted_);
   Tap tap(std::move(xpub), options.tap_backlog_bytes, receiver_counters_);
   const ReceiverLinks links{requests_, events_, receiver_wake_up_, receiver_counters_, tap_wanted_, stop_requested_};

@@ -40,6 +40,8 @@ struct CollectorOptions {
 
   // Between PINGs of each session. Lower finds dead senders sooner (after three) and costs two messages each.
   std::uint32_t heartbeat_ms = 30'000;
+  // A sender that was silent for so long is shown as abandoned and holds no credit; it may come back all the same.
+  std::int64_t abandoned_after_ms = 24 * 3'600'000;
 
   // Group commit: frames become durable this long after the first of them, or when so many bytes wait. Lower confirms
   // sooner and syncs more often; bytes are bounded below by what one sync can cover while the next batch gathers.

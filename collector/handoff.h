@@ -1,6 +1,6 @@
 // What the receiver thread asks of the store thread, and what comes back: plain data, moved through two queues.
 //
-//   receiver ── StoreRequest ──▶ store        OpenStream, StoreFrame, CloseStream, SendDefinitions, StopStore
+//   receiver ── StoreRequest ──▶ store        OpenStream, StoreFrame, StreamLiveness, CloseStream, …
 //   receiver ◀── StoreEvent ──── store        StreamOpened, Progress, SessionVoided, TapFrame, …
 #pragma once
 
@@ -45,6 +45,20 @@ struct StoreFrame {
   Message message;
 };
 
+// What the sessions know of a stream and its frames do not say; kept beside the run for readers.
+struct Liveness {
+  v1::StreamLive::State state = v1::StreamLive::STATE_UNKNOWN;
+  std::int64_t heard_wall_ns = 0;
+  std::int64_t clock_offset_ns = 0;  // our wall clock minus the sender's
+  std::int64_t clock_delay_ns = 0;   // 0: not measured
+};
+
+struct StreamLiveness {
+  std::uint64_t token = 0;
+  std::uint64_t stream_id = 0;
+  Liveness liveness;
+};
+
 // The session is over; the stream may come back.
 struct CloseStream {
   std::uint64_t token = 0;
@@ -60,9 +74,9 @@ struct SendDefinitions {
 // Store what came before, seal, and answer StoreStopped.
 struct StopStore {};
 
-using StoreRequest = std::variant<OpenStream, StoreFrame, CloseStream, SendDefinitions, StopStore>;
+using StoreRequest = std::variant<OpenStream, StoreFrame, StreamLiveness, CloseStream, SendDefinitions, StopStore>;
 // What sessions ask for themselves.
-using SessionRequest = std::variant<OpenStream, CloseStream>;
+using SessionRequest = std::variant<OpenStream, StreamLiveness, CloseStream>;
 
 // ---- from the store ----
 

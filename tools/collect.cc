@@ -123,6 +123,12 @@ void add_collect(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(10, 3'600'000).description(""))
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--abandoned-after-ms", options.abandoned_after_ms,
+                   "Milliseconds of silence after which a sender is shown as abandoned, up to 365 days")
+      ->check(CLI::Range(1L, 365L * 24 * 3'600'000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--print-endpoints", arguments->print_endpoints,
                     "Print the addresses as one line of JSON when ready");
   command->callback([arguments, exit_code] { *exit_code = collect(*arguments); });

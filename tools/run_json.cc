@@ -41,6 +41,11 @@ Json time_to_json(const std::optional<std::int64_t>& wall_ns) {
   return format_iso_time(*wall_ns / 1'000);
 }
 
+Json clock_to_json(const std::optional<collector::StreamSummary::Clock>& clock) {
+  if (!clock) return nullptr;
+  return {{"offset_ns", clock->offset_ns}, {"delay_ns", clock->delay_ns}};
+}
+
 Json stream_to_json(const collector::StreamSummary& stream) {
   Json drops = Json::object();
   for (const auto& [reason, points] : stream.drops) drops[v1::LossReason_Name(reason)] = points;
@@ -60,6 +65,12 @@ Json stream_to_json(const collector::StreamSummary& stream) {
       {"skipped_frames", stream.seqs.skipped()},
       {"last_seq", stream.seqs.next_seq() - 1},
       {"status", stream.end ? Json(v1::End::Status_Name(stream.end->status())) : Json(nullptr)},
+      {"exit_signal", stream.end && stream.end->has_exit_signal() ? Json(stream.end->exit_signal()) : Json(nullptr)},
+      {"exit_code", stream.end && stream.end->has_exit_code() ? Json(stream.end->exit_code()) : Json(nullptr)},
+      {"state", collector::run_state_name(stream.standing.state)},
+      {"state_since", time_to_json(stream.standing.since_wall_ns)},
+      {"state_reason", stream.standing.reason},
+      {"clock", clock_to_json(stream.clock)},
   };
 }
 
@@ -81,7 +92,9 @@ Json run_to_json(const collector::RunSummary& run) {
       {"project", run.facts.project},
       {"name", run.facts.name},
       {"user", run.facts.user},
-      {"state", collector::run_state_name(run.state)},
+      {"state", collector::run_state_name(run.standing.state)},
+      {"state_since", time_to_json(run.standing.since_wall_ns)},
+      {"state_reason", run.standing.reason},
       {"streams", run.streams.size()},
       {"points", run.points},
       {"lost_points", run.lost_points},

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "collector/clock.h"
 #include "collector/query/run_catalog.h"
 #include "tools/command.h"
 #include "tools/output.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kLeastShortIdBytes = 8;
 constexpr std::size_t kNameColumns = 24;
+constexpr std::size_t kReasonColumns = 72;
 
 // How many bytes at the end of an id tell all runs apart.
 std::size_t short_id_bytes(const std::vector<collector::RunSummary>& runs) {
@@ -27,6 +29,10 @@ std::size_t short_id_bytes(const std::vector<collector::RunSummary>& runs) {
     if (tails.size() == runs.size()) return bytes;
   }
   return longest;
+}
+
+std::string time_of(const std::optional<std::int64_t>& wall_ns) {
+  return wall_ns ? format_table_time(*wall_ns / 1'000) : "-";
 }
 
 std::string duration_of(const collector::RunSummary& run) {
@@ -46,14 +52,17 @@ std::string runs_to_table(const std::vector<collector::RunSummary>& runs) {
                {"POINTS", kRight},
                {"LOST", kRight},
                {"STARTED (UTC)", kLeft},
-               {"DURATION", kRight}});
+               {"DURATION", kRight},
+               {"SINCE (UTC)", kLeft},
+               {"WHY", kLeft}});
   const std::size_t id_bytes = short_id_bytes(runs);
   for (const auto& run : runs) {
     table.add({run.id.substr(run.id.size() - std::min(id_bytes, run.id.size())),
                shorten(run.facts.project, kNameColumns), shorten(run.facts.name, kNameColumns),
-               shorten(run.facts.user, kNameColumns), collector::run_state_name(run.state),
+               shorten(run.facts.user, kNameColumns), collector::run_state_name(run.standing.state),
                format_count(run.streams.size()), format_count(run.points), format_count(run.lost_points),
-               run.started_wall_ns ? format_table_time(*run.started_wall_ns / 1'000) : "-", duration_of(run)});
+               time_of(run.started_wall_ns), duration_of(run), time_of(run.standing.since_wall_ns),
+               shorten(run.standing.reason, kReasonColumns)});
   }
   return table.text();
 }
@@ -66,8 +75,9 @@ int list(const std::filesystem::path& data_dir, bool as_json) {
   }
   int exit_code = kExitOk;
   std::vector<collector::RunSummary> runs;
+  const collector::Presence presence = collector::find_collector(data_dir);
   for (const auto& folder : *folders) {
-    auto run = collector::summarize_run(folder);
+    auto run = collector::summarize_run(folder, presence, collector::read_clocks().wall_ns);
     if (run) {
       runs.push_back(std::move(*run));
     } else {
@@ -103,13 +113,12 @@ void add_runs(CLI::App& app, int* exit_code) {
                     "An array of objects, with config, tags, summary and every stream of each run");
   command->footer(
       "ID is the end of the run's id, as much as tells all apart; other subcommands take it, the whole id or NAME.\n"
-      "STATE is that of the latest attempt's processes: running while one of them has not ended, else the worst of "
-      "crashed,\n"
-      "failed, preempted, finished. POINTS are stored, each counted once; LOST are those in frames that are missing or "
-      "were\n"
-      "skipped and those that the sender had to drop. DURATION of a running run: until its last stored data. A run "
-      "whose\n"
-      "process was killed stays running: nobody wrote its end.\n"
+      "STATE, with SINCE and WHY, is that of the latest attempt's processes: running if one runs, else the first of\n"
+      "crashed, failed, preempted, stale (silent for three heartbeats), abandoned (silent for a day) and finished that "
+      "one\n"
+      "is. POINTS are stored, each counted once; LOST are those in frames that are missing or were skipped and those "
+      "that\n"
+      "the sender had to drop. DURATION of a run that has not ended: until its last stored data.\n"
       "Example: sideband runs --json | jq '.[] | select(.state == \"crashed\") | .id'");
   command->callback([flags, exit_code] { *exit_code = list(flags->data_dir, flags->json); });
 }

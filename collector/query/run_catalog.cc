@@ -76,7 +76,9 @@ Result<std::vector<RunFolder>> list_runs(const std::filesystem::path& data_dir) 
   return runs;
 }
 
-Result<RunSummary> summarize_run(const RunFolder& folder) {
+Result<RunSummary> summarize_run(const RunFolder& folder, const Presence& presence, std::int64_t now_wall_ns) {
+  // Before the frames: what it says of a stream may be older than those, never newer.
+  auto live = read_run_live(folder.path, folder.id);
   auto reader = RunReader::open(folder.path);
   if (!reader) return tl::unexpected(reader.error());
   RunSummaryBuilder builder;
@@ -88,7 +90,7 @@ Result<RunSummary> summarize_run(const RunFolder& folder) {
     if (const auto* frame = std::get_if<RunFrame>(&*item)) builder.add(frame->frame);
     if (const auto* damage = std::get_if<RunDamage>(&*item)) damaged_bytes += damage->bytes;
   }
-  RunSummary run = builder.build(folder.id);
+  RunSummary run = builder.build(folder.id, {now_wall_ns, presence, std::move(live)});
   run.damaged_bytes = damaged_bytes;
   return run;
 }

@@ -57,20 +57,6 @@ std::optional<std::int64_t> last_wall_ns(const v1::Log& log) {
   return last_wall_ns;
 }
 
-RunState state_of(const StreamSummary& stream) {
-  if (!stream.end) return RunState::kRunning;
-  switch (stream.end->status()) {
-    case v1::End::STATUS_CRASHED:
-      return RunState::kCrashed;
-    case v1::End::STATUS_FAILED:
-      return RunState::kFailed;
-    case v1::End::STATUS_PREEMPTED:
-      return RunState::kPreempted;
-    default:
-      return RunState::kFinished;
-  }
-}
-
 void add_stream(const StreamSummary& stream, RunSummary& run) {
   overlay(stream.facts, run.facts);
   run.points = saturating_add(run.points, stream.points);
@@ -92,22 +78,6 @@ void add_stream(const StreamSummary& stream, RunSummary& run) {
 }
 
 }  // namespace
-
-const char* run_state_name(RunState state) {
-  switch (state) {
-    case RunState::kRunning:
-      return "running";
-    case RunState::kCrashed:
-      return "crashed";
-    case RunState::kFailed:
-      return "failed";
-    case RunState::kPreempted:
-      return "preempted";
-    case RunState::kFinished:
-      return "finished";
-  }
-  return "unknown";
-}
 
 StreamSummary& RunSummaryBuilder::stream(std::uint64_t stream_id) {
   auto& stream = streams_[stream_id];
@@ -192,7 +162,7 @@ void RunSummaryBuilder::add_end(StreamSummary& stream, frame::Bytes payload, boo
   stream.end = std::move(end);
 }
 
-RunSummary RunSummaryBuilder::build(std::string run_id) const {
+RunSummary RunSummaryBuilder::build(std::string run_id, const StateContext& context) const {
   RunSummary run;
   run.id = std::move(run_id);
   for (const auto& [id, stream] : streams_) run.streams.push_back(stream);
@@ -206,12 +176,13 @@ RunSummary RunSummaryBuilder::build(std::string run_id) const {
   std::vector<const StreamSummary*> order;
   for (const auto& stream : run.streams) order.push_back(&stream);
   std::ranges::sort(order, {}, [](const StreamSummary* s) { return std::tuple(s->attempt, ~s->rank, s->stream_id); });
-  run.state = run.streams.empty() ? RunState::kRunning : RunState::kFinished;
+  bool may_go_on = false;
   for (const StreamSummary* stream : order) {
     add_stream(*stream, run);
-    if (stream->attempt == latest_attempt) run.state = std::min(run.state, state_of(*stream));
+    may_go_on |= stream->attempt == latest_attempt && !stream->end;
   }
-  if (run.state == RunState::kRunning) run.ended_wall_ns.reset();
+  if (may_go_on) run.ended_wall_ns.reset();
+  decide_states(context, run);
   return run;
 }
 

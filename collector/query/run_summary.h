@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/query/run_state.h"
 #include "collector/query/seq_ledger.h"
 #include "frame/codec.h"
 #include "proto/sideband.pb.h"
@@ -43,31 +44,26 @@ struct StreamSummary {
   std::optional<std::int64_t> opened_wall_ns;
   std::optional<std::int64_t> last_wall_ns;  // of the latest thing that was logged
   std::optional<v1::End> end;
-};
 
-// The worst that a run's current streams say. Only streams of the latest attempt count: an attempt that crashed and was
-// started again does not make its run crashed.
-enum class RunState {
-  kRunning,    // a stream has no END yet
-  kCrashed,    // else: a process died without finish()
-  kFailed,     // else: the user said that it failed
-  kPreempted,  // else: the scheduler took the machine back
-  kFinished,   // else
+  Standing standing;
+  struct Clock {
+    std::int64_t offset_ns = 0;  // the collector's wall clock minus the sender's
+    std::int64_t delay_ns = 0;   // the error of the offset is at most half of it
+  };
+  std::optional<Clock> clock;  // as the collector measured it
 };
-
-[[nodiscard]] const char* run_state_name(RunState state);
 
 struct RunSummary {
   std::string id;
   RunFacts facts;  // of all streams; the lowest rank of the latest attempt has the last word
-  RunState state = RunState::kRunning;
+  Standing standing;
   std::uint32_t attempts = 0;
   std::uint64_t points = 0;
   std::uint64_t lost_points = 0;  // in frames that are missing or were skipped, and points that never got into a frame
   std::uint64_t missing_frames = 0, skipped_frames = 0, duplicates = 0, undecodable = 0;
   std::uint64_t damaged_bytes = 0;  // set by the reader of the files
   std::optional<std::int64_t> started_wall_ns, updated_wall_ns;
-  std::optional<std::int64_t> ended_wall_ns;  // unset while kRunning
+  std::optional<std::int64_t> ended_wall_ns;  // unset while a stream of the latest attempt may come back
   std::vector<StreamSummary> streams;         // by attempt, rank, stream id
 };
 
@@ -76,7 +72,7 @@ class RunSummaryBuilder {
   // A frame of the run, of any type.
   void add(const frame::Frame& frame);
   // The fold so far.
-  [[nodiscard]] RunSummary build(std::string run_id) const;
+  [[nodiscard]] RunSummary build(std::string run_id, const StateContext& context) const;
 
  private:
   StreamSummary& stream(std::uint64_t stream_id);

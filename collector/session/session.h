@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collector/handoff.h"
+#include "collector/session/clock_estimate.h"
 
 namespace sideband::collector {
 
@@ -15,7 +16,7 @@ enum class SessionState {
   kAcked,      // ACK is out, CONFIG is awaited
   kActive,     // credit is granted
   kStale,      // as kActive, silent for three intervals
-  kAbandoned,  // as kStale, silent for a day; its credit is taken back
+  kAbandoned,  // as kStale, silent for abandoned_after_ms; its credit is taken back
 };
 
 struct Session {
@@ -45,6 +46,7 @@ struct Session {
   std::int64_t opened_ms = 0;
   std::int64_t heard_ms = 0;
   std::int64_t next_ping_ms = 0;
+  ClockEstimate clock;
 
   [[nodiscard]] bool is_streaming() const { return state != SessionState::kOpening && state != SessionState::kAcked; }
 };

@@ -10,8 +10,12 @@ namespace sideband::collector {
 namespace {
 
 constexpr std::int64_t kConfigTimeoutMs = 30'000;
-constexpr std::int64_t kSilentIntervals = 3;
-constexpr std::int64_t kAbandonedAfterMs = 24 * 3'600'000;
+
+v1::StreamLive::State live_state(SessionState state) {
+  if (state == SessionState::kStale) return v1::StreamLive::STATE_STALE;
+  if (state == SessionState::kAbandoned) return v1::StreamLive::STATE_ABANDONED;
+  return v1::StreamLive::STATE_CONNECTED;
+}
 
 }  // namespace
 
@@ -33,9 +37,21 @@ void SessionTable::hear(Session& session, std::string_view peer, Now now) {
   session.heard_ms = now.steady_ms;
   // A link that was cut comes back under a new envelope. The token, 64 secret bits, says who it is.
   if (!peer.empty()) session.peer = peer;
+  if (session.state != SessionState::kStale && session.state != SessionState::kAbandoned) return;
   if (session.state == SessionState::kAbandoned) credit_.add(session);
-  if (session.state == SessionState::kStale || session.state == SessionState::kAbandoned)
-    session.state = SessionState::kActive;
+  session.state = SessionState::kActive;
+  tell_liveness(session, now);
+}
+
+// Of a session that streams; the store keeps it for readers.
+void SessionTable::tell_liveness(const Session& session, Now now) {
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  const auto clock = session.clock.best().value_or(ClockEstimate::Sample{});
+  requests_.emplace_back(
+      StreamLiveness{session.token,
+                     session.stream_id,
+                     {live_state(session.state), now.wall_ns - (now.steady_ms - session.heard_ms) * kNsPerMs,
+                      clock.offset_ns, clock.delay_ns}});
 }
 
 void SessionTable::activate(Session& session, Now now) {
@@ -43,6 +59,7 @@ void SessionTable::activate(Session& session, Now now) {
   session.next_ping_ms = now.steady_ms + jittered_heartbeat_ms();
   credit_.add(session);
   (void)credit_.top_up(session);  // the caller tells the sender
+  tell_liveness(session, now);
 }
 
 void SessionTable::grant(Session& session) {
@@ -82,12 +99,14 @@ void SessionTable::tick(Now now) {
 
 void SessionTable::check_liveness(Session& session, Now now) {
   const std::int64_t silent_ms = now.steady_ms - session.heard_ms;
-  if (session.state == SessionState::kActive && silent_ms > kSilentIntervals * options_.heartbeat_ms) {
+  if (session.state == SessionState::kActive && silent_ms > kStaleHeartbeats * options_.heartbeat_ms) {
     session.state = SessionState::kStale;
+    tell_liveness(session, now);
   }
-  if (session.state == SessionState::kStale && silent_ms > kAbandonedAfterMs) {
+  if (session.state == SessionState::kStale && silent_ms > options_.abandoned_after_ms) {
     session.state = SessionState::kAbandoned;
     credit_.remove(session);
+    tell_liveness(session, now);
   }
   if (now.steady_ms < session.next_ping_ms) return;
   session.next_ping_ms = now.steady_ms + jittered_heartbeat_ms();

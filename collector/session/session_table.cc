@@ -176,6 +176,9 @@ std::optional<BadMessage> SessionTable::on_pong(std::string_view peer, frame::By
   Session* session = find_mutable(pong.token());
   if (session == nullptr) return BadMessage::kUnknownToken;  // an answer: it needs none
   hear(*session, peer, now);
+  const bool moved =
+      session->clock.add(pong.ping_sent_wall_ns(), pong.received_wall_ns(), pong.sent_wall_ns(), now.wall_ns);
+  if (moved && session->is_streaming()) tell_liveness(*session, now);
   return std::nullopt;
 }
 

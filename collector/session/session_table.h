@@ -22,12 +22,16 @@
 
 namespace sideband::collector {
 
+// Silent for so many heartbeats: stale.
+inline constexpr std::int64_t kStaleHeartbeats = 3;
+
 struct SessionOptions {
   std::string data_endpoint;  // as announced in ACK
   StoreId store_id{};
   std::uint32_t heartbeat_ms = 30'000;
   std::uint64_t credit_budget_bytes = 32 << 20;
   std::uint64_t max_session_bytes = 16 << 20;
+  std::int64_t abandoned_after_ms = 24 * 3'600'000;
   std::size_t max_sessions = 20'000;  // at the limit a dead session makes room, else ERROR(OVERLOADED)
 };
 
@@ -85,6 +89,7 @@ class SessionTable {
   void send_ack(const Session& session, Now now);
   void hear(Session& session, std::string_view peer, Now now);
   void activate(Session& session, Now now);
+  void tell_liveness(const Session& session, Now now);
   void grant(Session& session);
   void grant_in_turn();
   void finish_if_durable(Session& session);

@@ -49,6 +49,17 @@ class RealFileSystem final : public FileSystem {
     return {};
   }
 
+  // Under another name first: a reader finds the old one or the new one.
+  Result<void> replace(const std::filesystem::path& path, const std::string& content) override {
+    const std::string draft = path.string() + ".new";
+    const frame::FileDescriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!file || ::write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()) ||
+        ::rename(draft.c_str(), path.c_str()) != 0) {
+      return fail(ErrorCode::kIo, std::string("write failed: ") + std::strerror(errno) + ": " + draft);
+    }
+    return {};
+  }
+
   Result<std::uint64_t> free_bytes(const std::filesystem::path& folder) override {
     std::error_code error;
     const auto space = std::filesystem::space(folder, error);

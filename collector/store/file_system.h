@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "frame/frame_file.h"
 
@@ -32,6 +33,8 @@ class FileSystem {
                                                                 std::uint64_t good_bytes) = 0;
   // All that was written to the file system that holds `folder` becomes durable.
   [[nodiscard]] virtual Result<void> sync_all(const std::filesystem::path& folder) = 0;
+  // A small file that may vanish, whole or not at all; not synced.
+  [[nodiscard]] virtual Result<void> replace(const std::filesystem::path& path, const std::string& content) = 0;
   // What an ordinary user may still write there.
   [[nodiscard]] virtual Result<std::uint64_t> free_bytes(const std::filesystem::path& folder) = 0;
 };

@@ -61,6 +61,9 @@ class RunLog {
   enum class Failure { kWrite, kSync };
   void roll_back(Failure failure);
 
+  // Its folder is there.
+  [[nodiscard]] bool has_files() const { return segment_ > 0; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] bool has_open_segment() const { return file_ != nullptr; }
   [[nodiscard]] bool is_full() const { return file_ != nullptr && file_->durable_bytes() >= options_.segment_bytes; }
   // All streams have ended, that is durable, and no session is open for another one.
@@ -78,6 +81,8 @@ class RunLog {
   [[nodiscard]] std::int64_t last_append_ms() const { return last_append_ms_; }
   bool has_pending = false;  // stands in the store's list of runs to flush
   bool is_listed_dirty = false;
+  bool has_live_news = false;  // stands in the store's list of runs whose live.pb is to be written
+  std::int64_t next_live_write_ms = 0;
 
  private:
   RunLog(std::string run_id, std::filesystem::path folder, FileSystem& files, const RunLogOptions& options);

@@ -24,6 +24,8 @@ void Store::handle(StoreRequest& request, Now now) {
     take_frame(*frame, now);
   } else if (const auto* open = std::get_if<OpenStream>(&request); open != nullptr) {
     open_stream(*open);
+  } else if (const auto* news = std::get_if<StreamLiveness>(&request); news != nullptr) {
+    note_liveness(*news);
   } else if (const auto* closing = std::get_if<CloseStream>(&request); closing != nullptr) {
     close_stream(*closing);
   } else if (const auto* subscription = std::get_if<SendDefinitions>(&request); subscription != nullptr) {
@@ -78,6 +80,7 @@ Result<RunLog*> Store::find_or_open_run(const std::string& run_id) {
   if (!run) return tl::unexpected(run.error());
   for (auto& [stream_id, stream] : (*run)->streams()) streams_[stream_id] = &stream;
   RunLog* opened = run->get();
+  load_live(*opened);
   runs_.emplace(run_id, std::move(*run));
   counters_.open_runs.set(runs_.size());
   return opened;
@@ -87,11 +90,13 @@ void Store::close_stream(const CloseStream& request) {
   const auto found = streams_.find(request.stream_id);
   if (found == streams_.end() || found->second->token != request.token) return;
   found->second->token = 0;
+  note_gone(*found->second);
   maybe_complete_.push_back(found->second->run);
 }
 
 void Store::void_session(StreamState& stream, const Refusal& reason) {
   if (stream.token == 0) return;
+  note_gone(stream);
   events_.emplace_back(SessionVoided{std::exchange(stream.token, 0), reason});
 }
 

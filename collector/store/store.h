@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 
 #include "collector/counters.h"
 #include "collector/handoff.h"
+#include "collector/log_limit.h"
 #include "collector/store/data_dir.h"
 #include "collector/store/definitions_check.h"
 #include "collector/store/group_commit.h"
@@ -31,6 +33,9 @@ struct StoreOptions {
   std::int64_t idle_seal_ms = 3'600'000;    // a run without senders and frames for so long is sealed and closed
   std::uint64_t min_free_bytes = 16 << 20;  // less than this after a failed write: the disk counts as full
   std::uint32_t full_retry_after_ms = 5'000;
+  // As the sessions have them, for readers of live.pb.
+  std::uint32_t stale_after_ms = 90'000;
+  std::uint64_t abandoned_after_ms = 24 * 3'600'000;
 };
 
 class Store {
@@ -56,6 +61,12 @@ class Store {
   void open_stream(const OpenStream& request);
   void take_frame(StoreFrame& frame, Now now);
   void close_stream(const CloseStream& request);
+  void note_liveness(const StreamLiveness& news);
+  void note_gone(StreamState& stream);
+  void note_live_news(RunLog& run);
+  void load_live(RunLog& run);
+  void write_live_files(Now now);
+  void write_live(RunLog& run, Now now);
   void send_definitions(const SendDefinitions& request, Now now);
 
   [[nodiscard]] Result<RunLog*> find_or_open_run(const std::string& run_id);
@@ -112,6 +123,9 @@ class Store {
 
   std::vector<RunLog*> maybe_complete_;
   std::int64_t next_check_ms_ = 0;
+  std::deque<RunLog*> live_news_;  // the longest waiting first
+  std::int64_t next_live_write_ms_ = 0;
+  LogLimit live_write_limit_;
   bool disk_is_full_ = false;
 };
 

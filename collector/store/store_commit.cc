@@ -18,6 +18,7 @@ void Store::finish_batch(Now now) {
   if (commit_is_due(now)) commit(now);
   check_disk(now);
   report();
+  write_live_files(now);
   unload_finished_runs(now);
   if (now.steady_ms >= next_check_ms_) next_check_ms_ = now.steady_ms + kCheckIntervalMs;
 }
@@ -108,6 +109,11 @@ void Store::unload_finished_runs(Now now) {
 }
 
 void Store::unload(RunLog& run, Now now) {
+  for (auto& [stream_id, stream] : run.streams()) note_gone(stream);
+  if (run.has_live_news) {
+    std::erase(live_news_, &run);
+    write_live(run, now);
+  }
   seal(run, now);
   for (const auto& [stream_id, stream] : run.streams()) streams_.erase(stream_id);
   const std::string run_id = run.run_id();

@@ -56,6 +56,7 @@ struct StreamState {
 
   std::uint64_t token = 0;  // of the session whose frames are taken; 0: none
   std::uint64_t processed_bytes = 0;
+  Liveness liveness;
   bool said_undecodable = false;  // once for each stream: a broken sender must not fill the log
   bool has_news = false;          // stands in the list of streams to report
   bool unsynced = false;          // stands in its run's list of streams to make durable

@@ -22,6 +22,7 @@ struct Faults {
   std::map<std::filesystem::path, int> syncs_after_failure;
   int file_syncs = 0;
   int system_syncs = 0;
+  int replacements = 0;
 
   // What the disk holds after the power went.
   void cut_power() const {
@@ -85,6 +86,11 @@ class FaultyFileSystem final : public FileSystem {
     ++faults_.system_syncs;
     if (faults_.sync_error) return fail(*faults_.sync_error, "sync failed: on purpose: " + folder.string());
     return files_->sync_all(folder);
+  }
+
+  Result<void> replace(const std::filesystem::path& path, const std::string& content) override {
+    ++faults_.replacements;
+    return files_->replace(path, content);
   }
 
   Result<std::uint64_t> free_bytes(const std::filesystem::path&) override { return faults_.free_bytes; }

@@ -90,6 +90,16 @@ class SessionFixture : public ::testing::Test {
     return 0;
   }
 
+  // What the store was told last; the requests are gone after it.
+  Liveness last_liveness() {
+    Liveness liveness;
+    for (const SessionRequest& request : std::exchange(table_.requests(), {})) {
+      if (const auto* news = std::get_if<StreamLiveness>(&request); news != nullptr) liveness = news->liveness;
+    }
+    return liveness;
+  }
+  v1::StreamLive::State told_liveness() { return last_liveness().state; }
+
   // The last message of this type that was sent.
   template <typename Message>
   std::optional<Message> sent(frame::MessageType type) {

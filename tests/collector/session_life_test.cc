@@ -86,6 +86,54 @@ TEST_F(SessionLifeTest, AnswersGoToWhereTheSenderSpokeFromLast) {
   EXPECT_EQ(last_peer_, "new peer");
 }
 
+// ---- what the store is told ----
+
+TEST_F(SessionLifeTest, StoreIsToldOfASessionThatStreams) {
+  const std::uint64_t token = activate();
+  EXPECT_EQ(told_liveness(), v1::StreamLive::STATE_CONNECTED);
+  EXPECT_EQ(table_.find(token)->state, SessionState::kActive);
+}
+
+TEST_F(SessionLifeTest, StoreIsToldOfSilence) {
+  activate();
+  (void)told_liveness();
+  pass(3'001);
+  EXPECT_EQ(told_liveness(), v1::StreamLive::STATE_STALE);
+}
+
+TEST_F(SessionLifeTest, StoreIsToldWhenTheSenderComesBack) {
+  const std::uint64_t token = activate();
+  pass(3'001);
+  ping(token);
+  EXPECT_EQ(told_liveness(), v1::StreamLive::STATE_CONNECTED);
+}
+
+TEST_F(SessionLifeTest, StoreIsToldWhenTheSenderWasHeardLast) {
+  activate();
+  pass(3'001);
+  EXPECT_EQ(last_liveness().heard_wall_ns, now_.wall_ns - 3'001 * 1'000'000LL);
+}
+
+TEST_F(SessionLifeTest, StoreIsToldTheClock) {
+  v1::Pong pong;
+  pong.set_token(activate());
+  pong.set_ping_sent_wall_ns(now_.wall_ns - 100);
+  pong.set_received_wall_ns(now_.wall_ns - 1'050);
+  pong.set_sent_wall_ns(now_.wall_ns - 1'050);
+  (void)receive(MessageType::kPong, pong);
+  EXPECT_EQ(last_liveness().clock_offset_ns, 1'000);
+}
+
+TEST_F(SessionLifeTest, AbandonedIsAfterTheTimeThatWasAskedFor) {
+  SessionOptions options = make_options();
+  options.abandoned_after_ms = 5'000;
+  table_ = SessionTable(options, [this] { return ++last_random_; });
+  const std::uint64_t token = activate();
+  pass(3'001);
+  pass(2'001);
+  EXPECT_EQ(state(token), SessionState::kAbandoned);
+}
+
 // ---- the end ----
 
 TEST_F(SessionLifeTest, FinIsAnsweredWhenAllIsDurable) {

@@ -139,6 +139,11 @@ void note_fields(const Message& message, std::set<std::string>& names) {
   }
 }
 
+// Of live.pb, which is no file of frames: it is derived, and nobody keeps it.
+bool is_in_frames(const google::protobuf::Descriptor& type) {
+  return type.name() != "RunLive" && type.name() != "StreamLive";
+}
+
 TEST(GoldenFiles, EveryFieldOfTheContractIsInOne) {
   std::set<std::string> found;
   for (const auto& name : kNames) {
@@ -147,6 +152,7 @@ TEST(GoldenFiles, EveryFieldOfTheContractIsInOne) {
   const auto* contract = v1::Log::descriptor()->file();
   for (int i = 0; i < contract->message_type_count(); ++i) {
     const auto* type = contract->message_type(i);
+    if (!is_in_frames(*type)) continue;
     for (int j = 0; j < type->field_count(); ++j) {
       EXPECT_TRUE(found.contains(type->field(j)->full_name()))
           << type->field(j)->full_name() << " is in no golden file: set it in tests/golden/generate.py and run that";

@@ -93,7 +93,7 @@ TEST_F(RunCatalogTest, SummaryCountsDamageInTheFiles) {
   test::write_file(test::segment_path(folder_.path(), "run-1", 1), test::finished_run());
   test::append_file(test::segment_path(folder_.path(), "run-1", 1),
                     "rubbish" + test::to_frame(test::make_config(7, 5)));
-  const auto run = summarize_run(list_runs(folder_.path()).value().front()).value();
+  const auto run = summarize_run(list_runs(folder_.path()).value().front(), {}, test::kWallNs).value();
   EXPECT_EQ(run.damaged_bytes, 7U);
   EXPECT_EQ(run.points, 10U);
 }

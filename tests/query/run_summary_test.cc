@@ -23,7 +23,8 @@ class RunSummaryTest : public testing::Test {
     add(log);
   }
 
-  RunSummary build() const { return builder_.build("run-1"); }
+  // A minute after the first frame.
+  RunSummary build() const { return builder_.build("run-1", {test::kWallNs + 60'000'000'000, {}, {}}); }
 
   RunSummaryBuilder builder_;
 };
@@ -141,14 +142,14 @@ TEST_F(RunSummaryTest, RunWithAStreamThatHasNotEndedIsRunning) {
   add(test::make_config(7));
   add(test::make_config(8));
   add(test::make_end(7, 2));
-  EXPECT_EQ(build().state, RunState::kRunning);
+  EXPECT_EQ(build().standing.state, RunState::kRunning);
   EXPECT_EQ(build().ended_wall_ns, std::nullopt);
 }
 
 TEST_F(RunSummaryTest, RunWhoseStreamsAllFinishedIsFinished) {
   add(test::make_config(7));
   add(test::make_end(7, 2));
-  EXPECT_EQ(build().state, RunState::kFinished);
+  EXPECT_EQ(build().standing.state, RunState::kFinished);
   EXPECT_EQ(build().ended_wall_ns, test::kWallNs + 60'000'000'000);
 }
 
@@ -157,7 +158,7 @@ TEST_F(RunSummaryTest, OneCrashedStreamMakesTheRunCrashed) {
   add(test::make_config(8));
   add(test::make_end(7, 2));
   add(test::make_end(8, 2, v1::End::STATUS_CRASHED));
-  EXPECT_EQ(build().state, RunState::kCrashed);
+  EXPECT_EQ(build().standing.state, RunState::kCrashed);
 }
 
 TEST_F(RunSummaryTest, AttemptThatWasStartedAgainDoesNotCount) {
@@ -166,7 +167,7 @@ TEST_F(RunSummaryTest, AttemptThatWasStartedAgainDoesNotCount) {
   again.set_attempt(1);
   add(again);
   add(test::make_end(8, 2));
-  EXPECT_EQ(build().state, RunState::kFinished);
+  EXPECT_EQ(build().standing.state, RunState::kFinished);
   EXPECT_EQ(build().attempts, 2U);
 }
 

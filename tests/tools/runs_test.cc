@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -29,9 +31,13 @@ TEST_F(RunsTest, TableHasALineARun) {
   const auto lines = lines_of(runs().out);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0],
-            "ID     PROJECT  NAME        USER  STATE     STREAMS  POINTS  LOST  STARTED (UTC)        DURATION");
-  EXPECT_EQ(lines[1],
-            "run-1  demo     calm-otter  ada   finished        1      10     0  2025-06-15 15:06:40     1m00s");
+            "ID     PROJECT  NAME        USER  STATE     STREAMS  POINTS  LOST  STARTED (UTC)        DURATION  SINCE "
+            "(UTC)          "
+            "WHY");
+  EXPECT_EQ(
+      lines[1],
+      "run-1  demo     calm-otter  ada   finished        1      10     0  2025-06-15 15:06:40     1m00s  2025-06-15 "
+      "15:07:40  finish() was called");
 }
 
 TEST_F(RunsTest, ShortIdsAreLongEnoughToTellRunsApart) {
@@ -53,9 +59,29 @@ TEST_F(RunsTest, JsonTellsWhenTheRunStartedAndEnded) {
 }
 
 TEST_F(RunsTest, RunningRunHasNoEnd) {
-  store("run-1", to_frame(make_config(7)));
+  v1::Config config = make_config(7);
+  config.mutable_opened()->set_wall_ns(
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+  store("run-1", to_frame(config));
   EXPECT_EQ(runs_json().at(0)["state"], "running");
   EXPECT_TRUE(runs_json().at(0)["ended"].is_null());
+}
+
+TEST_F(RunsTest, RunThatWasHeardLongAgoIsAbandoned) {
+  store("run-1", to_frame(make_config(7)));
+  const auto run = runs_json().at(0);
+  EXPECT_EQ(run["state"], "abandoned");
+  EXPECT_EQ(run["state_since"], "2025-06-15T15:06:40.000000Z");
+}
+
+TEST_F(RunsTest, CrashIsShownWithItsSignal) {
+  v1::End end = make_end(7, 2, v1::End::STATUS_CRASHED);
+  end.set_exit_signal(11);
+  store("run-1", to_frame(make_config(7)) + to_frame(end));
+  const auto run = runs_json().at(0);
+  EXPECT_EQ(run["state"], "crashed");
+  EXPECT_EQ(run["state_reason"], "signal 11 (SIGSEGV)");
+  EXPECT_EQ(run["stream_details"][0]["exit_signal"], 11);
 }
 
 TEST_F(RunsTest, ConfigKeepsItsTypes) {
