@@ -6,16 +6,22 @@ trainer log, or lets another fault begin and end.
 
 import dataclasses
 import errno
+import os
+import pathlib
 import random
+import shutil
 from collections.abc import Callable, Iterator
 
-from scene import Scene, pause, resume
+from scene import Scene, pause, resume  # first: it makes the other folders of tests importable
+from contract import LOG, pb
+from sideband_frames import ScannedFrame, scan
 
 COLLECTOR, TRAINER, LINK, SPOOL = "collector", "trainer", "link", "spool"
 
 # What a fault may cost, each exactly accounted for.
 DROPS = "drops"  # points that never got a seq, counted in the stream
 SKIPS = "skips"  # frames that are gone, named by SKIP
+TRIMS = "trims"  # frames that only an earlier collector has, named by SKIP
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +43,14 @@ def fault(where: str, *costs: str):
     return register
 
 
-def stay(scene: Scene, rng: random.Random, limit_s: float = 1.5) -> None:
-    """Lets the trainer log for a while."""
-    scene.trainer.wait_for_calls(rng.randint(200, 4_000), limit_s)
+STAY_LIMIT_S = 1.5
+CALLS_PER_S = 2_500  # at the least, of a trainer that runs
+
+
+def stay(scene: Scene, rng: random.Random) -> None:
+    """Lets the trainer log for a while; one that is stopped is not waited for."""
+    calls = rng.randint(*scene.settings.stay_calls)
+    scene.trainer.wait_for_calls(calls, max(STAY_LIMIT_S, calls / CALLS_PER_S))
 
 
 @fault(COLLECTOR)
@@ -166,3 +177,111 @@ def trainer_clock_jumps(scene, rng):
     scene.trainer.shim.shift_wall_clock(rng.choice((-3600, 3600)))
     yield
     scene.trainer.shim.shift_wall_clock(0)
+
+
+@fault(COLLECTOR)
+def collector_disk_slow(scene, rng):
+    scene.collector_shim.delay("sync", rng.randint(100_000, 500_000))
+    yield
+    scene.collector_shim.heal("sync")
+
+
+@fault(COLLECTOR, TRIMS)
+def collector_swapped(scene, rng):
+    scene.kill_collector()
+    scene.swap_collector()
+    yield
+    scene.start_collector()
+
+
+@fault(TRAINER)
+def trainer_disk_slow(scene, rng):
+    scene.trainer.shim.delay("write", rng.randint(50_000, 300_000))
+    yield
+    scene.trainer.shim.heal("write")
+
+
+@fault(TRAINER, DROPS)
+def trainer_disk_full(scene, rng):
+    scene.trainer.shim.fail("write", errno.ENOSPC)
+    yield
+    scene.trainer.shim.heal("write")
+
+
+@fault(TRAINER, DROPS)
+def trainer_disk_fails(scene, rng):
+    scene.trainer.shim.fail("write", errno.EIO, times=rng.randint(1, 20))
+    yield
+    scene.trainer.shim.heal("write")
+
+
+@fault(SPOOL, SKIPS)
+def spool_deleted(scene, rng):
+    shutil.rmtree(scene.trainer.spool(), ignore_errors=True)  # the trainer may make it again meanwhile
+    yield
+
+
+@fault(SPOOL, SKIPS)
+def spool_truncated(scene, rng):
+    segment = sorted(scene.trainer.spool().glob("segment-*.log"))[-1]
+    os.truncate(segment, rng.randint(0, segment.stat().st_size))
+    yield
+
+
+@fault(TRAINER, SKIPS)
+def spool_bit_rot(scene, rng):
+    """In a frame that only the spool of a dead trainer has."""
+    for link in scene.links:
+        link.refuse()
+    yield
+    scene.trainer.kill()
+    flip_a_bit(max(scene.trainer.spool().glob("segment-*.log")), rng)
+    for link in scene.links:
+        link.accept_again()
+    scene.start_trainer()
+
+
+def flip_a_bit(segment: pathlib.Path | None, rng: random.Random) -> None:
+    """Of a LOG without definitions: the points of other frames must stay readable."""
+    if segment is None:
+        return
+    logs = [item for item in scan(segment.read_bytes()) if isinstance(item, ScannedFrame) and item.frame.msg_type == LOG]
+    plain = [item for item in logs if not pb.Log.FromString(item.frame.payload).keys]
+    if not plain:
+        return
+    victim = rng.choice(plain)
+    with open(segment, "r+b") as file:
+        file.seek(victim.offset + rng.randrange(len(victim.frame.bytes)))
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 1 << rng.randrange(8)]))
+
+
+@fault(SPOOL, SKIPS)
+def spool_rots(scene, rng):
+    """Under a living trainer: what it has in memory, too, it sends from there."""
+    full = sorted(scene.trainer.spool().glob("segment-*.log"))[:-1]
+    flip_a_bit(rng.choice(full) if full else None, rng)
+    yield
+
+
+@fault(SPOOL)
+def spool_claimed_twice(scene, rng):
+    """Two copies of the spool of a living trainer are delivered, too: their open counts are equal."""
+    copies = [scene.folder / f"copy-{len(scene.trainers)}-{number}" for number in range(2)]
+    for copy in copies:
+        shutil.copytree(scene.trainer.spool(), copy, ignore_dangling_symlinks=True)
+    yield
+    for copy in copies:
+        scene.deliver(copy)
+
+
+@fault(COLLECTOR, TRIMS)
+def stream_clash(scene, rng):
+    """An empty collector hears first of another spool with the trainer's stream id."""
+    scene.kill_collector()
+    scene.swap_collector()
+    yield
+    pause(scene.trainer.process)
+    scene.start_collector()
+    scene.clash_with(scene.trainer)

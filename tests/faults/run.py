@@ -41,10 +41,8 @@ def replay_command(seed: int, only: str | None) -> str:
 
 def tell(outcome: schedule.Outcome, only: str | None) -> None:
     one = outcome.schedule
-    names = " ".join("+".join(step) for step in one.steps)
-    absent = "collector_absent " if one.collector_absent else ""
     word = "ok  " if outcome.result else "FAIL"
-    print(f"{word} seed {one.seed} {outcome.seconds:5.1f} s  {absent}{names}", flush=True)
+    print(f"{word} seed {one.seed} {outcome.seconds:5.1f} s  {one}", flush=True)
     if not outcome.result:
         print(f"     {outcome.trouble}\n     folder: {outcome.folder}\n     again: {replay_command(one.seed, only)}", flush=True)
 

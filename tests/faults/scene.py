@@ -16,8 +16,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "independen
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "end_to_end"))
 
 import record  # noqa: E402
+from contract import pb  # noqa: E402
+from frame_store import SpoolFolder  # noqa: E402
 from relay import Relay  # noqa: E402
 from shim import Shim  # noqa: E402
+from sideband_frames import scan  # noqa: E402
+from stream_writer import Identity, StreamWriter  # noqa: E402
 from support import RealCollector, binary  # noqa: E402
 
 DEADLINE_S = 90
@@ -25,6 +29,8 @@ FINISH_MS = 60_000
 HEARTBEAT_MS = "300"
 RUN_ID = "faults-run"
 POLL_S = 0.005
+FORGED_RANK = 999
+SHARED_MEMORY = pathlib.Path(f"/dev/shm/sideband-{os.getuid()}")  # where rings of killed trainers lie
 DELIVERIES = 5  # a claim that is refused may be repeated with a higher open count
 
 
@@ -37,6 +43,7 @@ class TrainerSettings:
     pace_us: int = 300
     width: int = 3
     quota_bytes: int = 4 << 30
+    stay_calls: tuple[int, int] = (200, 4_000)  # between two events of a schedule
 
 
 class Trainer:
@@ -47,6 +54,8 @@ class Trainer:
         self.was_killed = self.was_fenced = False
         self.record = record.Record(scene.folder / f"record-{incarnation}")
         self.shim = Shim(scene.folder / f"trainer-{incarnation}.faults", scene.spool_dir)
+        self._spool_dir, self._foreign, self._refused = scene.spool_dir, set(scene.spools()), scene.refused_spools
+        self._spool: pathlib.Path | None = None
         environment = {name: os.environ[name] for name in os.environ if name == "PATH" or name.endswith("SAN_OPTIONS")}
         environment |= self.shim.environment | {
             "HOME": str(scene.folder), "SIDEBAND_COLLECTOR": scene.connect, "SIDEBAND_RUN_ID": RUN_ID,
@@ -61,6 +70,16 @@ class Trainer:
         wait_until(lambda: self.record["state"] >= record.LOGGING or self.process.poll() is not None, "start a trainer")
         if self.record["state"] == record.FAILED or self.process.poll() is not None:
             raise ScheduleFailed(f"start a trainer: exit {self.process.wait()}; see trainer-{incarnation}.log")
+
+    def spool(self) -> pathlib.Path:
+        """The folder that it writes; a trainer whose stream was refused gets a second one."""
+        mine = set(spools_in(self._spool_dir)) - self._foreign - set(self._refused)
+        self._spool = max(mine, key=lambda path: path.stat().st_ctime_ns, default=self._spool)
+        return self._spool
+
+    def stream_id(self) -> int:
+        segment = sorted(self.spool().glob("segment-*.log"))[0]
+        return pb.File.FromString(next(scan(segment.read_bytes())).frame.payload).stream_id
 
     def kill(self) -> None:
         self.process.kill()
@@ -88,12 +107,14 @@ class Scene:
         self.spool_dir = folder / "spool"
         self.data_dirs = [folder / "data"]  # all that collectors had, the latest last
         self.trainers: list[Trainer] = []
+        self.refused_spools: list[pathlib.Path] = []  # whose stream id clashes: they stay, for people to look at
         self.links = [Relay(), Relay()]
         self.control, self.data = self.links
         self.collector: RealCollector | None = None
         self.collector_shim: Shim | None = None
         self.connect = ""
         self.settings = TrainerSettings()
+        self._spool_names: set[str] = set()
 
     def __enter__(self) -> "Scene":
         for link in self.links:
@@ -114,6 +135,8 @@ class Scene:
             self.collector.close()
         for link in self.links:
             link.__exit__()
+        for name in self._spool_names:
+            shutil.rmtree(SHARED_MEMORY / name, ignore_errors=True)
 
     @property
     def trainer(self) -> Trainer:
@@ -168,9 +191,23 @@ class Scene:
             self.start_collector()
             self.stop_collector()
         self.trainers.append(Trainer(self, len(self.trainers) + 1, self.settings))
+        self._spool_names.add(self.trainer.spool().name)
 
     def spools(self) -> list[pathlib.Path]:
-        return sorted(path.parent for path in self.spool_dir.glob("*/spool.meta"))
+        return spools_in(self.spool_dir)
+
+    def clash_with(self, trainer: Trainer) -> None:
+        """While the trainer is stopped the collector learns of another spool with its stream id; then the trainer goes on."""
+        stream_id = trainer.stream_id()
+        folder = self.folder / f"forged-{stream_id:016x}"
+        store = SpoolFolder(folder, os.urandom(16), stream_id, RUN_ID)
+        StreamWriter(Identity(stream_id, store.spool_id, "faults", RUN_ID, rank=FORGED_RANK), store, 1, 2).begin_segment()
+        store.close()
+        self.deliver(folder)
+        refused = trainer.spool()
+        self.refused_spools.append(refused)
+        resume(trainer.process)
+        wait_until(lambda: trainer.spool() != refused, "begin another stream after a clash")
 
     # The tools.
 
@@ -182,7 +219,8 @@ class Scene:
     def deliver_spools(self) -> None:
         """What an operator does with spools that are left: until it is said that all is stored."""
         for folder in self.spools():
-            self.deliver(folder)
+            if folder not in self.refused_spools:
+                self.deliver(folder)
 
     def deliver(self, folder: pathlib.Path) -> None:
         told = None
@@ -194,6 +232,10 @@ class Scene:
 
     def facts(self) -> dict:
         return {"trainers": [trainer.record.snapshot() for trainer in self.trainers]}
+
+
+def spools_in(root: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(path.parent for path in root.glob("*/spool.meta"))
 
 
 def wait_until(done, what: str, deadline_s: float = DEADLINE_S) -> None:

@@ -15,45 +15,78 @@ from faults import FAULTS, stay
 from scene import Scene, ScheduleFailed, TrainerSettings, write_facts
 
 
+# Circumstances of a whole schedule.
+COLLECTOR_ABSENT = "collector_absent"  # at the start
+SMALL_QUOTA = "small_quota"  # of the spool, with rows so wide that it is reached whenever the collector is away
+DEEP_BACKLOG = "deep_backlog"  # more than a publisher keeps in memory: an outage leaves frames that only the disk has
+SETTINGS = {
+    SMALL_QUOTA: TrainerSettings(width=40, quota_bytes=160 << 10),
+    DEEP_BACKLOG: TrainerSettings(width=200, stay_calls=(5_000, 6_000)),
+}
+CIRCUMSTANCES = {COLLECTOR_ABSENT: 0.1, SMALL_QUOTA: 0.1, DEEP_BACKLOG: 0.03}  # how often each is drawn
+
+KILLS_TRAINER = {"trainer_killed", "spool_bit_rot"}
+NEVER_SECOND = {"spool_claimed_twice", "stream_clash"}  # they end with a delivery, which needs everything else mended
+
+
 @dataclasses.dataclass
 class Schedule:
     seed: int
     steps: list[tuple[str, ...]]  # each: faults that begin in this order and end in the reverse one
-    collector_absent: bool = False  # at the start
-    trainer: TrainerSettings = dataclasses.field(default_factory=TrainerSettings)
+    circumstances: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
-        return (["collector_absent"] if self.collector_absent else []) + [name for step in self.steps for name in step]
+        return [*self.circumstances, *(name for step in self.steps for name in step)]
 
     @property
     def costs(self) -> frozenset[str]:
-        return frozenset().union(*(FAULTS[name].costs for step in self.steps for name in step))
+        quota = {faults.DROPS} if SMALL_QUOTA in self.circumstances else set()
+        return frozenset(quota).union(*(FAULTS[name].costs for step in self.steps for name in step))
+
+    @property
+    def trainer(self) -> TrainerSettings:
+        chosen = [SETTINGS[name] for name in self.circumstances if name in SETTINGS]
+        return chosen[0] if chosen else TrainerSettings()
+
+    def __str__(self) -> str:
+        return ",".join([*self.circumstances, *("+".join(step) for step in self.steps)])
 
 
 def draw(seed: int, max_steps: int = 3) -> Schedule:
     """The schedule of a seed: the same on every machine."""
     rng = random.Random(seed)
-    schedule = Schedule(seed, [], collector_absent=rng.random() < 0.1)
+    schedule = Schedule(seed, [], tuple(name for name, chance in CIRCUMSTANCES.items() if rng.random() < chance))
     for _ in range(rng.randint(1, max_steps)):
-        first = rng.choice(sorted(FAULTS))
+        first = rng.choice([name for name in sorted(FAULTS) if fits(schedule, name)])
         step = (first,)
-        others = [name for name in sorted(FAULTS) if may_join(FAULTS[first], FAULTS[name])]
+        others = [name for name in sorted(FAULTS) if may_join(FAULTS[first], FAULTS[name]) and fits(schedule, name, first)]
         if others and rng.random() < 0.35:
             step += (rng.choice(others),)
         schedule.steps.append(step)
     return schedule
 
 
-def make(seed: int, text: str) -> Schedule:
-    """"link_cut,collector_killed+trainer_paused": faults one after the other, and one within another."""
-    steps = [tuple(step.split("+")) for step in text.split(",")]
-    absent = ("collector_absent",) in steps
-    return Schedule(seed, [step for step in steps if step != ("collector_absent",)], collector_absent=absent)
+def fits(schedule: Schedule, name: str, *others: str) -> bool:
+    """A trainer that is killed cannot tell what it dropped just before."""
+    costs = schedule.costs.union(FAULTS[name].costs, *(FAULTS[other].costs for other in others))
+    return faults.DROPS not in costs or not KILLS_TRAINER & {name, *others, *schedule.names}
 
 
 def may_join(first: faults.Fault, second: faults.Fault) -> bool:
-    return first.where != second.where
+    if first.name == "stream_clash" or second.name in NEVER_SECOND:
+        return False
+    places = {first.where, second.where}
+    # What a spool loses while its trainer dies nobody can count.
+    loses_spool = faults.SPOOL in places and faults.SKIPS in first.costs | second.costs
+    return len(places) == 2 and not (loses_spool and KILLS_TRAINER & {first.name, second.name})
+
+
+def make(seed: int, text: str) -> Schedule:
+    """"link_cut,collector_killed+trainer_paused": faults one after the other, and one within another."""
+    words = text.split(",")
+    steps = [tuple(word.split("+")) for word in words if word not in CIRCUMSTANCES]
+    return Schedule(seed, steps, tuple(word for word in words if word in CIRCUMSTANCES))
 
 
 def run(schedule: Schedule, folder: pathlib.Path) -> checks.Result:
@@ -66,11 +99,11 @@ def perform(schedule: Schedule, folder: pathlib.Path) -> Scene:
     rng = random.Random(schedule.seed + 1)
     with Scene(folder) as scene:
         scene.settings = schedule.trainer
-        if not schedule.collector_absent:
+        if COLLECTOR_ABSENT not in schedule.circumstances:
             scene.start_collector()
         scene.start_trainer()
         stay(scene, rng)
-        if schedule.collector_absent:
+        if COLLECTOR_ABSENT in schedule.circumstances:
             scene.start_collector()
         for step in schedule.steps:
             act(scene, rng, step)
