@@ -16,6 +16,8 @@
 namespace sideband::frame {
 namespace {
 
+constexpr std::uint64_t kAllocateBytes = 256U << 10;
+
 constexpr std::size_t kReadChunkBytes = 1 << 20;
 constexpr std::size_t kMaxBuffersPerWrite = 256;  // IOV_MAX is 1,024; a batch this long already hides the call's cost
 constexpr mode_t kFileMode = 0600;                // telemetry may hold secrets of its user
@@ -62,6 +64,17 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
 
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+int allocate_file(const FileDescriptor& file, std::uint64_t bytes) {
+  int error_number = 0;
+  for (std::uint64_t done = 0; error_number == 0 && done < bytes; done += kAllocateBytes) {
+    const std::uint64_t piece = std::min(kAllocateBytes, bytes - done);
+    do {
+      error_number = ::posix_fallocate(file.get(), static_cast<off_t>(done), static_cast<off_t>(piece));
+    } while (error_number == EINTR);
+  }
+  return error_number;
 }
 
 Result<void> sync_folder(const std::filesystem::path& folder) {

@@ -92,6 +92,10 @@ class FrameFileReader {
 // whether Seal.file_bytes is the size of the file without them is for the caller, who knows protobuf, to check.
 [[nodiscard]] Result<std::vector<std::byte>> read_seal(const std::filesystem::path& path);
 
+// posix_fallocate from the file's beginning, in pieces small enough that signals that keep coming do not hold it up for
+// ever: a file system undoes the piece that one interrupts. Returns 0 or the errno.
+[[nodiscard]] int allocate_file(const FileDescriptor& file, std::uint64_t bytes);
+
 // fsync of a folder: makes created, renamed and removed names in it durable.
 [[nodiscard]] Result<void> sync_folder(const std::filesystem::path& folder);
 

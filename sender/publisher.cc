@@ -1,8 +1,10 @@
 #include "sender/publisher.h"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -20,6 +22,8 @@
 #include "sender/clock.h"
 #include "sender/launch.h"
 #include "sender/publisher_loop.h"
+#include "sender/recorder.h"
+#include "sender/undelivered.h"
 
 namespace sideband::sender {
 namespace {
@@ -30,6 +34,7 @@ using std::chrono::steady_clock;
 // Beyond the deadline of finish(): to empty the rings, and for a publisher that is held up by its disk.
 constexpr std::int64_t kDrainGraceNs = 500 * kNsPerMs;
 constexpr milliseconds kFinishGrace{900};
+constexpr milliseconds kEndGrace{1'000};                          // for a thread that nothing holds up
 constexpr std::chrono::nanoseconds kAskedWait = milliseconds(1);  // between looks at the rings while a flush() waits
 
 struct FinishRequest {
@@ -67,7 +72,13 @@ struct Publisher::Impl {
   FinishReport finish_stream(const FinishRequest& request);
   void publish_stats();
 
+  void fail(const char* why) noexcept;
+  // Says what is left of a stream that the thread cannot finish.
+  FinishReport give_up(const std::string& why);
+
   frame::FileDescriptor wake_fd;
+  Recorder* recorder = nullptr;
+  std::unique_ptr<Recorder> kept_recorder;  // of a run that ended before the thread
 
   // The publisher thread's own.
   std::unique_ptr<PublisherLoop> loop;
@@ -80,33 +91,51 @@ struct Publisher::Impl {
   std::optional<FinishRequest> finish_wanted;
   std::optional<FinishReport> finish_report;
   Stats stats;
+  std::string spool_folder, endpoint;
   bool stopped = false;
-
-  std::jthread thread;  // last: joined before the rest goes
+  bool gave_up = false;  // finish() has reported what is left: nobody waits for the thread any more
 };
 
-Publisher::Publisher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Publisher::Publisher(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Publisher::~Publisher() {
-  impl_->thread.request_stop();
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
   wake();
 }
 
+void Publisher::end(std::unique_ptr<Recorder> recorder) noexcept {
+  thread_.request_stop();
+  wake();
+  std::unique_lock lock(impl_->mutex);
+  const milliseconds grace = impl_->gave_up ? milliseconds(0) : kEndGrace;
+  if (impl_->answered.wait_for(lock, grace, [&] { return impl_->stopped; })) {
+    lock.unlock();
+    thread_.join();
+  } else {
+    impl_->kept_recorder = std::move(recorder);
+    thread_.detach();
+  }
+}
+
 Result<std::unique_ptr<Publisher>> Publisher::start(const Options& options, StreamInfo info, Recorder& recorder) {
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_shared<Impl>();
   impl->wake_fd = frame::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!impl->wake_fd) return fail(ErrorCode::kIo, "eventfd failed; look at the limit of open files (ulimit -n)");
   auto loop = PublisherLoop::open(options, std::move(info), recorder);
   if (!loop) return tl::unexpected(loop.error());
   impl->loop = std::move(*loop);
+  impl->recorder = &recorder;
+  impl->endpoint = impl->loop->endpoint();
   impl->publish_stats();
+  std::unique_ptr<Publisher> publisher(new Publisher(impl));
   try {
     const BlockedSignals blocked;
-    impl->thread = std::jthread([state = impl.get()](const std::stop_token& stop) { state->run(stop); });
+    publisher->thread_ = std::jthread([impl](const std::stop_token& stop) { impl->run(stop); });
   } catch (const std::system_error& error) {
     return fail(ErrorCode::kUnavailable, std::string("the publisher thread cannot start: ") + error.what());
   }
-  return std::unique_ptr<Publisher>(new Publisher(std::move(impl)));
+  return publisher;
 }
 
 void Publisher::wake() noexcept {
@@ -138,10 +167,18 @@ FinishReport Publisher::finish(milliseconds deadline, RunStatus status) {
   wake();
   impl_->answered.wait_until(lock, until, [&] { return impl_->finish_report || impl_->stopped; });
   if (impl_->finish_report) return *impl_->finish_report;
-  return {.delivered = false,
-          .frames_left = impl_->stats.head_seq - impl_->stats.committed_seq,
-          .points_dropped = 0,
-          .spool_folder = {}};
+  return impl_->give_up(impl_->stopped ? "the publisher failed" : "the disk does not answer");
+}
+
+// With the mutex held.
+FinishReport Publisher::Impl::give_up(const std::string& why) {
+  gave_up = true;
+  FinishReport report{.delivered = false,
+                      .frames_left = stats.head_seq - stats.committed_seq,
+                      .points_dropped = 0,
+                      .spool_folder = spool_folder};
+  PublisherNotices().say("left", undelivered_text({report.frames_left, why, spool_folder, endpoint}));
+  return report;
 }
 
 void Publisher::fill(Stats& stats) const {
@@ -161,9 +198,9 @@ void Publisher::Impl::run(const std::stop_token& stop) {
   try {
     serve(stop);
   } catch (const std::exception& error) {
-    PublisherNotices().say("stopped",
-                           std::string("the publisher stopped, what is logged from now on is lost: ") + error.what());
+    fail(error.what());
   }
+  loop.reset();  // before anyone hears that the thread has ended: closing files may take long
   const std::lock_guard lock(mutex);
   stopped = true;
   answered.notify_all();
@@ -189,6 +226,16 @@ void Publisher::Impl::serve(const std::stop_token& stop) {
       return;
     }
   }
+}
+
+// Allocates nothing: want of memory is the likeliest reason.
+void Publisher::Impl::fail(const char* why) noexcept {
+  recorder->close();
+  std::array<char, 256> line{};
+  const int bytes = std::snprintf(line.data(), line.size() - 1,
+                                  "sideband: the publisher stopped, what is logged from now on is lost: %s", why);
+  line[std::clamp<std::size_t>(bytes < 0 ? 0 : static_cast<std::size_t>(bytes), 0, line.size() - 2)] = '\n';
+  static_cast<void>(std::fputs(line.data(), stderr));
 }
 
 bool Publisher::Impl::drain_wakes() {
@@ -221,6 +268,7 @@ void Publisher::Impl::answer_requests() {
 void Publisher::Impl::publish_stats() {
   const std::lock_guard lock(mutex);
   loop->fill(stats);
+  spool_folder = loop->spool_folder();
 }
 
 FinishReport Publisher::Impl::finish_stream(const FinishRequest& request) {

@@ -8,6 +8,7 @@
 #include "sender/connect_choice.h"
 #include "sender/launch.h"
 #include "sender/recorder.h"
+#include "sender/undelivered.h"
 
 namespace sideband::sender {
 namespace {
@@ -52,7 +53,7 @@ std::string_view kind_of(Notice::Kind kind) {
 }  // namespace
 
 PublisherLoop::PublisherLoop(const Options& options, StreamInfo info, Recorder& recorder, std::string endpoint,
-                             std::unique_ptr<zmq::context_t> context, SpoolSettings spool_settings)
+                             Context context, SpoolSettings spool_settings)
     : recorder_(recorder),
       info_(std::move(info)),
       flush_interval_(options.flush_interval),
@@ -281,10 +282,8 @@ FinishReport PublisherLoop::close() {
     if (auto removed = recorder_.remove_files(); !removed) notices_.say("removal", removed.error().message);
   }
   if (!report.delivered) {
-    const std::string& trouble = uplink_->session().trouble();
-    notices_.say("left", fmt::format("not delivered: {} frame(s){}{}; send them later with: sideband replay {} --to {}",
-                                     report.frames_left, trouble.empty() ? "" : ": ", trouble, report.spool_folder,
-                                     drop_keys(endpoint_)));
+    notices_.say("left",
+                 undelivered_text({report.frames_left, uplink_->session().trouble(), report.spool_folder, endpoint_}));
     return report;
   }
   if (auto removed = spool_->remove(); !removed) notices_.say("removal", removed.error().message);

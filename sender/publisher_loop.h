@@ -45,12 +45,14 @@ class PublisherLoop {
   [[nodiscard]] FinishReport close();
 
   void fill(Stats& stats) const;
+  [[nodiscard]] const std::string& spool_folder() const { return spool_->folder().native(); }
+  [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
 
  private:
   enum class Outcome { kEmpty, kWritten, kGivenUp, kHeld };
 
-  PublisherLoop(const Options& options, StreamInfo info, Recorder& recorder, std::string endpoint,
-                std::unique_ptr<zmq::context_t> context, SpoolSettings spool_settings);
+  PublisherLoop(const Options& options, StreamInfo info, Recorder& recorder, std::string endpoint, Context context,
+                SpoolSettings spool_settings);
   [[nodiscard]] Result<void> open_stream(const Anchor& now);
   void restart_stream(const Anchor& now);
   void poll_rings(const Anchor& now);
@@ -71,7 +73,7 @@ class PublisherLoop {
   SpoolSettings spool_settings_;
   PublisherNotices notices_;
   Batcher batcher_;
-  std::unique_ptr<zmq::context_t> context_;
+  Context context_;
   std::optional<ControlSocket> first_control_;  // for the first uplink
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<Uplink> uplink_;

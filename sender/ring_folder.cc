@@ -45,7 +45,7 @@ Result<frame::FileDescriptor> create_in(const std::filesystem::path& folder, con
   const auto path = folder / name;
   frame::FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kFileMode));
   if (!fd) return fail_errno("make ring file", errno, path);
-  const int number = bytes == 0 ? 0 : ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  const int number = frame::allocate_file(fd, bytes);
   if (number == 0) return fd;
   ::unlink(path.c_str());
   return fail_errno("make ring file", number, path);

@@ -101,8 +101,13 @@ Result<void> RingPool::set_home(RingHome home) {
 }
 
 Result<void> RingPool::remove_files() {
-  const std::lock_guard lock(mutex_);
-  return home_ ? remove_ring_folders(*home_) : Result<void>();
+  std::optional<RingHome> home;
+  {
+    const std::lock_guard lock(mutex_);
+    home = home_;
+  }
+  // Without the lock: a disk that hangs must not hold up who only counts.
+  return home ? remove_ring_folders(*home) : Result<void>();
 }
 
 std::string RingPool::trouble() const {

@@ -1,3 +1,4 @@
+#include <exception>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -17,6 +18,7 @@ namespace sender {
 struct RunState {
   Options options;
   StreamInfo info;
+  int exceptions_at_open = std::uncaught_exceptions();
   // Members die in reverse order: the publisher, which reads the recorder, goes first.
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Publisher> publisher;
@@ -87,7 +89,9 @@ void end_run(std::unique_ptr<RunState> state) {
     static_cast<void>(state.release());
     return;
   }
-  state->finish(state->options.finish_deadline, RunStatus::kFinished);
+  const bool failed = std::uncaught_exceptions() > state->exceptions_at_open;
+  state->finish(state->options.finish_deadline, failed ? RunStatus::kFailed : RunStatus::kFinished);
+  state->publisher->end(std::move(state->recorder));
 }
 
 template <typename T>

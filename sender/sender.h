@@ -108,7 +108,7 @@ class [[gnu::visibility("default")]] Run {
 
   Run(Run &&) noexcept;
   Run& operator=(Run&&) noexcept;
-  // finish(options.finish_deadline), silently.
+  // finish(options.finish_deadline); as RunStatus::kFailed when an exception is what ends the run.
   ~Run();
 
   // Prepare handles. Take a lock and may allocate: call them before the loop. Keys: UTF-8, 1 to 512 bytes; a wrong one

@@ -149,7 +149,7 @@ Result<void> SpoolFolder::make_reserve(std::uint64_t bytes) const {
   const auto file = path_ / "reserve";
   const frame::FileDescriptor fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode));
   if (!fd) return fail_errno("open", errno, file);
-  const int number = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  const int number = frame::allocate_file(fd, bytes);
   if (number == 0) return {};
   ::unlink(file.c_str());
   return fail_errno("reserve of disk space", number, file);

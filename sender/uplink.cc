@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "frame/byte_order.h"
+#include "sender/fork_guard.h"
 #include "sender/launch.h"
 #include "sender/spool_bytes.h"
 
 namespace sideband::sender {
 namespace {
+
+constinit PerProcess<std::mutex> context_mutex;
 
 constexpr std::uint64_t kMinReconnectMs = 200;
 constexpr std::uint64_t kMaxReconnectMs = 2'000;
@@ -56,11 +60,17 @@ SocketSettings draw_sockets() {
   return sockets;
 }
 
-Result<std::unique_ptr<zmq::context_t>> open_context() {
+void EndContext::operator()(zmq::context_t* context) const noexcept {
+  const std::lock_guard lock(context_mutex.get());
+  delete context;
+}
+
+Result<Context> open_context() {
+  const std::lock_guard lock(context_mutex.get());
   try {
     auto context = std::make_unique<zmq::context_t>(1);
     const zmq::socket_t first(*context, zmq::socket_type::dealer);  // starts the context's threads
-    return context;
+    return Context(context.release());
   } catch (const zmq::error_t& error) {
     return fail(ErrorCode::kUnavailable, std::string("ZeroMQ cannot start: ") + error.what() +
                                              "; look at the limits of open files and threads (ulimit -n, ulimit -u)");

@@ -28,8 +28,14 @@ struct UplinkSettings {
   std::optional<SocketSettings> sockets;  // unset: as docs/protocol.md says
 };
 
+// One at a time is made or ended in a process: the PGM library below ZeroMQ counts its users without a lock.
+struct EndContext {
+  void operator()(zmq::context_t* context) const noexcept;
+};
+using Context = std::unique_ptr<zmq::context_t, EndContext>;
+
 // A ZeroMQ context whose threads run already: what could abort the process does so at the start, not hours later.
-[[nodiscard]] Result<std::unique_ptr<zmq::context_t>> open_context();
+[[nodiscard]] Result<Context> open_context();
 
 // For a sender: its own interval between tries to connect.
 [[nodiscard]] SocketSettings draw_sockets();

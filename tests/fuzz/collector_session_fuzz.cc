@@ -67,8 +67,7 @@ class Script {
 
 class World {
  public:
-  explicit World(Script script)
-      : script_(script), table_(make_options(), [this] { return ++random_; }) {}
+  explicit World(Script script) : script_(script), table_(make_options(), [this] { return ++random_; }) {}
 
   void play() {
     for (int turns = 0; turns < 2'000 && !script_.is_over(); ++turns) {
@@ -97,18 +96,42 @@ class World {
 
   void step() {
     switch (script_.byte() % 12) {
-      case 0: receive_syn(); break;
-      case 1: receive_config(); break;
-      case 2: receive_ping(); break;
-      case 3: receive_pong(); break;
-      case 4: receive_fin(); break;
-      case 5: receive_bye(); break;
-      case 6: receive_noise(); break;
-      case 7: receive_data(); break;
-      case 8: open_stream(); break;
-      case 9: store(); break;
-      case 10: void_session(); break;
-      default: pass(); break;
+      case 0:
+        receive_syn();
+        break;
+      case 1:
+        receive_config();
+        break;
+      case 2:
+        receive_ping();
+        break;
+      case 3:
+        receive_pong();
+        break;
+      case 4:
+        receive_fin();
+        break;
+      case 5:
+        receive_bye();
+        break;
+      case 6:
+        receive_noise();
+        break;
+      case 7:
+        receive_data();
+        break;
+      case 8:
+        open_stream();
+        break;
+      case 9:
+        store();
+        break;
+      case 10:
+        void_session();
+        break;
+      default:
+        pass();
+        break;
     }
   }
 

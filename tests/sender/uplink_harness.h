@@ -63,7 +63,7 @@ class UplinkHarness : public testing::Test {
 
   FakeCollector collector;
   MemorySource source;
-  std::unique_ptr<zmq::context_t> context;
+  Context context;
   std::unique_ptr<Uplink> uplink;
   std::vector<std::string> notices;
 };
