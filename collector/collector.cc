@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 
@@ -55,6 +56,9 @@ Result<std::unique_ptr<Collector>> Collector::open(const CollectorOptions& optio
 
 // What ACK announces for data; the rest goes into endpoints_.
 Result<std::string> Collector::bind_all(const CollectorOptions& options, Socket& router, Socket& sub, Socket& xpub) {
+  if (keys_) {
+    for (Socket* socket : {&router, &sub, &xpub}) socket->require_keys(keys_->server_secret());
+  }
   if (auto bound = bind_socket(router, options.control_endpoint, "--control", endpoints_.control); !bound)
     return tl::unexpected(bound.error());
   if (auto bound = bind_socket(sub, options.data_endpoint, "--data", endpoints_.data); !bound)
@@ -65,14 +69,46 @@ Result<std::string> Collector::bind_all(const CollectorOptions& options, Socket&
   if (!announced_data) return announced_data;
   const auto announced_control = choose_announced(endpoints_.control, options.advertise_control, "--advertise-control");
   if (!announced_control) return tl::unexpected(announced_control.error());
-  endpoints_.connect = *announced_control;
   if (!options.advertise_tap.empty()) {
     if (auto checked = check_endpoint(options.advertise_tap, "--advertise-tap"); !checked) {
       return tl::unexpected(checked.error());
     }
     endpoints_.tap = options.advertise_tap;
   }
+  complete_endpoints(*announced_control);
   return announced_data;
+}
+
+Result<void> Collector::prepare_keys(const CollectorOptions& options) {
+  if (options.insecure) {
+    access_ = std::make_unique<Access>();
+    return {};
+  }
+  auto keys = KeyFolder::open(options.data_dir);
+  if (!keys) return tl::unexpected(keys.error());
+  auto allowed = keys->read_allowed();
+  if (!allowed) return tl::unexpected(allowed.error());
+  access_ = std::make_unique<Access>(std::move(*allowed));
+  keys_ = std::move(*keys);
+  return {};
+}
+
+void Collector::complete_endpoints(const std::string& control) {
+  endpoints_.connect = keys_ ? keys_->connect_line(control, kSenderKeyName) : control;
+  endpoints_.connect_tap = keys_ ? keys_->connect_line(endpoints_.tap, kReaderKeyName) : endpoints_.tap;
+  if (!keys_) return;
+  if (auto written = keys_->write_address({control, endpoints_.tap}); !written)
+    spdlog::warn("`sideband keygen` will not know our address: {}", written.error().message);
+}
+
+Result<std::size_t> Collector::reload_keys() {
+  if (!keys_) return fail(ErrorCode::kUnsupported, "there are no keys: the collector runs with --insecure");
+  auto allowed = keys_->read_allowed();
+  if (!allowed) return tl::unexpected(allowed.error().with_context("the keys stay as they were"));
+  const std::size_t count = allowed->size();
+  access_->replace(std::move(*allowed));
+  receiver_wake_up_.wake();
+  return count;
 }
 
 Result<void> Collector::start(const CollectorOptions& options) {
@@ -80,7 +116,10 @@ Result<void> Collector::start(const CollectorOptions& options) {
   auto data_dir = DataDir::open(options.data_dir);
   if (!data_dir) return tl::unexpected(data_dir.error());
 
+  if (auto prepared = prepare_keys(options); !prepared) return prepared;
+
   context_ = std::make_unique<Context>(options.io_threads);
+  if (auto started = zap_thread_.start(*context_, *access_); !started) return started;
   Socket router(*context_, SocketKind::kRouter, kRouterQueueMessages);
   Socket sub(*context_, SocketKind::kSub, kSubQueueMessages);
   Socket xpub(*context_, SocketKind::kXpub, options.tap_queue_frames);
@@ -92,14 +131,15 @@ Result<void> Collector::start(const CollectorOptions& options) {
   monitors.emplace_back(*context_, sub, "data");
   monitors.emplace_back(*context_, xpub, "tap");
 
-  SessionTable sessions({.data_endpoint = *announced_data,
-                         .store_id = data_dir->store_id(),
-                         .heartbeat_ms = options.heartbeat_ms,
-                         .credit_budget_bytes = options.credit_budget_bytes,
-                         .max_session_bytes = options.max_session_credit_bytes,
-                         .abandoned_after_ms = options.abandoned_after_ms,
-                         .max_sessions = options.max_sessions},
-                        random_bits);
+  SessionTable sessions(
+      {.data_endpoint = *announced_data,
+       .store_id = data_dir->store_id(),
+       .lets_write = [access = access_.get()](std::string_view user) { return access->lets_write(user); },
+       .heartbeat_ms = options.heartbeat_ms,
+       .credit_budget_bytes = options.credit_budget_bytes,
+       .max_session_bytes = options.max_session_credit_bytes,
+       .max_sessions = options.max_sessions},
+      random_bits);
   Store store({.segment_bytes = options.segment_bytes,
                .commit_window_ms = options.commit_window_ms,
                .commit_bytes = options.commit_bytes,
@@ -109,7 +149,8 @@ Result<void> Collector::start(const CollectorOptions& options) {
                .abandoned_after_ms = static_cast<std::uint64_t>(options.abandoned_after_ms)},
               std::move(*data_dir), make_file_system(), store_counters_, tap_wanted_);
   Tap tap(std::move(xpub), options.tap_backlog_bytes, receiver_counters_);
-  const ReceiverLinks links{requests_, events_, receiver_wake_up_, receiver_counters_, tap_wanted_, stop_requested_};
+  const ReceiverLinks links{requests_,   events_,         receiver_wake_up_, receiver_counters_,
+                            tap_wanted_, stop_requested_, *access_};
   auto receiver = std::make_unique<Receiver>(std::move(router), std::move(sub), std::move(tap), std::move(monitors),
                                              std::move(sessions), 2 * options.credit_budget_bytes, links);
 
@@ -146,6 +187,7 @@ void Collector::request_stop() {
 void Collector::wait() {
   if (receiver_thread_.joinable()) receiver_thread_.join();
   store_thread_.reset();
+  zap_thread_.stop();
   context_.reset();
 }
 

@@ -3,19 +3,23 @@
 //   senders ─ ROUTER, SUB ─▶ receiver ─ requests ─▶ store ─▶ data_dir/runs/<run id>/frames-000001.log
 //   readers ◀── tap (XPUB) ─ receiver ◀── events ── store
 //
-// Two threads of ours, "sideband-recv" and "sideband-store", beside those of ZeroMQ. In reading order: receiver.h,
-// session/session_table.h, handoff.h, store/store.h, store/run_log.h, tap.h.
+// Three threads of ours, "sideband-recv", "sideband-store" and "sideband-zap", beside those of ZeroMQ. In reading
+// order: receiver.h, session/session_table.h, handoff.h, store/store.h, store/run_log.h, tap.h.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "collector/counters.h"
 #include "collector/queue.h"
+#include "collector/security/access.h"
+#include "collector/security/key_folder.h"
+#include "collector/security/zap_thread.h"
 #include "collector/sockets.h"
 #include "collector/store/store_thread.h"
 #include "collector/wake_up.h"
@@ -37,6 +41,9 @@ struct CollectorOptions {
   std::string advertise_control{};
   std::string advertise_data{};
   std::string advertise_tap{};
+
+  // Without keys whoever reaches the ports can log and listen. Else data_dir/keys says who may: security/key_folder.h.
+  bool insecure = false;
 
   // Between PINGs of each session. Lower finds dead senders sooner (after three) and costs two messages each.
   std::uint32_t heartbeat_ms = 30'000;
@@ -74,7 +81,8 @@ struct CollectorOptions {
 
 struct CollectorEndpoints {
   std::string control, data, tap;  // where it listens, with the port in use
-  std::string connect;             // what a sender must be given
+  std::string connect;             // what a sender must be given: with a key that may write
+  std::string connect_tap;         // what a reader must be given: with a key that may read
 };
 
 class Collector {
@@ -91,6 +99,10 @@ class Collector {
   // Any thread.
   [[nodiscard]] CounterSnapshot counters() const { return take_snapshot(receiver_counters_, store_counters_); }
 
+  // Reads keys/authorized again: what is removed is refused from now on, sessions included. On an error the old list
+  // holds. The number of keys. Any thread, one at a time.
+  [[nodiscard]] Result<std::size_t> reload_keys();
+
   // Asks for the end: stores and commits what has come, seals, says BYE. Any thread, also a signal handler. Returns at
   // once.
   void request_stop();
@@ -102,6 +114,8 @@ class Collector {
   [[nodiscard]] Result<void> start(const CollectorOptions& options);
   [[nodiscard]] Result<std::string> bind_all(const CollectorOptions& options, Socket& router, Socket& sub,
                                              Socket& xpub);
+  [[nodiscard]] Result<void> prepare_keys(const CollectorOptions& options);
+  void complete_endpoints(const std::string& control);
   [[nodiscard]] Result<void> start_threads(Store store, std::unique_ptr<Receiver> receiver);
 
   CollectorEndpoints endpoints_;
@@ -113,7 +127,10 @@ class Collector {
   WakeUp receiver_wake_up_;
   RequestQueue requests_;
   EventQueue events_;
+  std::optional<KeyFolder> keys_;  // unset: insecure
+  std::unique_ptr<Access> access_;
   std::unique_ptr<Context> context_;  // outlives the sockets, which the receiver thread owns
+  ZapThread zap_thread_;
 
   std::unique_ptr<StoreThread> store_thread_;
   std::jthread receiver_thread_;

@@ -31,10 +31,11 @@ enum class BadMessage : std::size_t {
   kBadIdentity,   // a payload that does not begin with stream_id and seq, or a control message that cannot be decoded
   kUnknownToken,  // no such session (any more), or one that has not sent its CONFIG
   kWrongStream,   // the session belongs to another stream
+  kWrongUser,     // the session belongs to another key
 };
-inline constexpr std::array<std::string_view, 9> kBadMessageNames{"wrong_parts",  "truncated",     "oversize",
-                                                                  "bad_magic",    "bad_checksum",  "unknown_type",
-                                                                  "bad_identity", "unknown_token", "wrong_stream"};
+inline constexpr std::array<std::string_view, 10> kBadMessageNames{
+    "wrong_parts",  "truncated",    "oversize",      "bad_magic",    "bad_checksum",
+    "unknown_type", "bad_identity", "unknown_token", "wrong_stream", "wrong_user"};
 
 struct ReceiverCounters {
   std::array<Counter, kBadMessageNames.size()> bad_data;

@@ -35,6 +35,7 @@ struct OpenStream {
   SpoolId spool_id{};
   std::string run_id;   // checked: it is safe as a folder's name
   std::string project;  // for the tap's topic
+  std::string owner{};  // whose run it is, if it is nobody's yet; empty: whoever comes
 };
 
 // A checked frame of a live session. The message must not move until the batch that it came in is finished.

@@ -63,6 +63,7 @@ void Receiver::take_turn() {
   now_ = read_clocks();
   if (readable.wake) {
     links_.wake_up.drain();
+    check_removed_keys();
     take_events();
   }
   if (readable.router) receive_control();
@@ -104,7 +105,8 @@ void Receiver::receive_one_control(std::string_view peer, const Message& message
     sessions_.refuse_frame(peer, *checked.problem);
     return count_bad_control(*checked.problem);
   }
-  if (const auto problem = sessions_.receive_control(peer, checked.frame, now_)) count_bad_control(*problem);
+  if (const auto problem = sessions_.receive_control(peer, checked.frame, now_, message.user()))
+    count_bad_control(*problem);
 }
 
 void Receiver::send_replies() {
@@ -149,7 +151,7 @@ void Receiver::receive_frame(const Message& token_part, Message& frame) {
 
   const auto token = frame::load_little_endian<std::uint64_t>(token_part.bytes().data());
   const std::size_t frame_bytes = checked.frame.bytes.size();
-  const auto verdict = sessions_.receive_data(token, *id, frame_bytes, now_);
+  const auto verdict = sessions_.receive_data(token, *id, frame_bytes, now_, frame.user());
   if (verdict.refused) return count_bad_data(*verdict.refused);
   if (verdict.over_credit) links_.counters.over_credit.add();
   links_.counters.data_frames.add();
@@ -218,16 +220,28 @@ void Receiver::note_refusal(const Reply& reply) {
     spdlog::warn("refused {} message(s) of senders, {}: {}", *count, v1::ErrorReport::Code_Name(code), error.text());
 }
 
+void Receiver::check_removed_keys() {
+  if (std::exchange(access_generation_, links_.access.generation()) == links_.access.generation()) return;
+  sessions_.end_sessions_of_removed_keys();
+}
+
 void Receiver::note_failed_links() {
   for (LinkMonitor& monitor : monitors_) {
     const LinkMonitor::Failures failures = monitor.take();
-    links_.counters.failed_links.add(failures.not_zeromq + failures.not_accepted);
+    links_.counters.failed_links.add(failures.not_zeromq + failures.without_keys + failures.not_accepted);
     if (failures.not_zeromq > 0) {
       if (const auto count = failed_link_limit_.note(now_.steady_ms, failures.not_zeromq))
         spdlog::warn(
             "{} connection(s) ended before a greeting was exchanged: expected ZeroMQ's protocol, found another one, or "
             "nothing; something else than a sender or a reader connects to our ports",
             *count);
+    }
+    if (failures.without_keys > 0) {
+      if (const auto count = without_keys_limit_.note(now_.steady_ms, failures.without_keys))
+        spdlog::warn("{} connection(s) ended in the handshake: {}", *count,
+                     links_.access.secure() ? "expected a peer with our server_key and a key of its own, found one "
+                                              "without, or with another server_key; give it the line that we print"
+                                            : "expected a peer without keys, as --insecure says, found one with keys");
     }
     if (failures.not_accepted > 0) {
       if (const auto count = accept_limit_.note(now_.steady_ms, failures.not_accepted))

@@ -16,6 +16,7 @@
 #include "collector/counters.h"
 #include "collector/handoff.h"
 #include "collector/log_limit.h"
+#include "collector/security/access.h"
 #include "collector/session/session_table.h"
 #include "collector/sockets.h"
 #include "collector/store/store_thread.h"
@@ -31,6 +32,7 @@ struct ReceiverLinks {
   ReceiverCounters& counters;
   std::atomic<bool>& tap_wanted;
   const std::atomic<bool>& stop_requested;
+  const Access& access;
 };
 
 class Receiver {
@@ -55,6 +57,7 @@ class Receiver {
   void begin_stop();
   void finish_stop();
   void note_refusal(const Reply& reply);
+  void check_removed_keys();
   void note_failed_links();
   void count_bad_data(BadMessage kind);
   void count_bad_control(BadMessage kind);
@@ -78,6 +81,8 @@ class Receiver {
   std::unordered_map<int, LogLimit> refusal_limits_;  // by the error's code
   LogLimit failed_link_limit_;
   LogLimit accept_limit_;
+  LogLimit without_keys_limit_;
+  std::uint64_t access_generation_ = 0;
   bool takes_data_ = true;
   bool tap_has_more_ = false;
   bool stopping_ = false;

@@ -24,8 +24,6 @@ constexpr std::int64_t kMaxMessageBytes = static_cast<std::int64_t>(frame::kMaxF
 // is longer than 245; some room is for the greeting.
 constexpr std::int64_t kMaxSubscriptionBytes = 1024;
 
-constexpr std::string_view kZapDomain = "sideband";
-
 zmq_msg_t* raw(std::byte* storage) {
   return reinterpret_cast<zmq_msg_t*>(storage);
 }
@@ -48,6 +46,8 @@ int type_of(SocketKind kind) {
       return ZMQ_XPUB;
     case SocketKind::kPair:
       return ZMQ_PAIR;
+    case SocketKind::kRep:
+      return ZMQ_REP;
   }
   return ZMQ_SUB;
 }
@@ -88,6 +88,11 @@ std::string_view Message::text() const {
   return {reinterpret_cast<const char*>(bytes().data()), bytes().size()};
 }
 
+std::string_view Message::user() const {
+  const char* user = zmq_msg_gets(raw(storage_), "User-Id");
+  return user != nullptr ? user : "";
+}
+
 Context::Context(int io_threads) : context_(zmq_ctx_new()) {
   zmq_ctx_set(context_, ZMQ_IO_THREADS, io_threads);
   zmq_ctx_set(context_, ZMQ_BLOCKY, 0);
@@ -113,7 +118,8 @@ Socket::Socket(const Context& context, SocketKind kind, int high_water_mark)
   // With a domain ZeroMQ refuses peers of ZMTP 1 and 2 at once. Any bytes that do not begin with FF, HTTP for instance,
   // look like ZMTP 1, and such a peer that is in its handshake while the socket closes trips an assertion of
   // libzmq 4.3.4.
-  zmq_setsockopt(socket_, ZMQ_ZAP_DOMAIN, kZapDomain.data(), kZapDomain.size());
+  const std::string_view domain = kind == SocketKind::kXpub ? kReadDomain : kWriteDomain;
+  zmq_setsockopt(socket_, ZMQ_ZAP_DOMAIN, domain.data(), domain.size());
   if (kind == SocketKind::kRouter) set_option(socket_, ZMQ_ROUTER_MANDATORY, 1);
   if (kind == SocketKind::kXpub) set_option(socket_, ZMQ_XPUB_MANUAL, 1);
   if (kind == SocketKind::kSub) zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "", 0);
@@ -153,6 +159,11 @@ Result<std::string> Socket::bind(const std::string& endpoint) {
   return std::string(bound.data());
 }
 
+void Socket::require_keys(const CurveKey& server_secret) {
+  set_option(socket_, ZMQ_CURVE_SERVER, 1);
+  zmq_setsockopt(socket_, ZMQ_CURVE_SECRETKEY, server_secret.data(), server_secret.size());
+}
+
 bool Socket::receive(Message& part, bool& more_parts) {
   for (;;) {
     if (zmq_msg_recv(raw(part.storage_), socket_, ZMQ_DONTWAIT) >= 0) {
@@ -187,9 +198,9 @@ void Socket::set_linger(int milliseconds) {
 LinkMonitor::LinkMonitor(const Context& context, const Socket& watched, const std::string& name)
     : events_(context, SocketKind::kPair, 0) {  // 0: no limit, at which an I/O thread would wait for us
   const std::string endpoint = "inproc://links-" + name;
-  // Not the events of a failed handshake: for a peer that sends what is no greeting at all there is none.
-  constexpr int kEvents =
-      ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_ACCEPT_FAILED;
+  // A peer that sends what is no greeting at all ends without the event of a failed handshake.
+  constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                          ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_ACCEPT_FAILED;
   if (zmq_socket_monitor(watched.get(), endpoint.c_str(), kEvents) == 0) zmq_connect(events_.get(), endpoint.c_str());
 }
 
@@ -215,6 +226,17 @@ LinkMonitor::Failures LinkMonitor::take() {
       ++ungreeted_;
     } else if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
       --ungreeted_;
+    } else if (number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL || number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+      // The ZAP thread has told of a key that is not let in.
+      if (number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) ++failures.without_keys;
+      ++failed_handshakes_;
+    } else if (number == ZMQ_EVENT_DISCONNECTED && failed_handshakes_ > 0) {
+      --failed_handshakes_;
+      if (open_.erase(value) == 0) {
+        ended_early_.insert(value);
+      } else if (ungreeted_ > 0) {
+        --ungreeted_;
+      }
     } else if (number == ZMQ_EVENT_DISCONNECTED && open_.erase(value) == 0) {
       ended_early_.insert(value);
       ++failures.not_zeromq;
@@ -224,6 +246,11 @@ LinkMonitor::Failures LinkMonitor::take() {
     }
   }
   return failures;
+}
+
+void wait_readable(const Socket& socket, int wake_fd) {
+  std::array<zmq_pollitem_t, 2> items{{{socket.get(), 0, ZMQ_POLLIN, 0}, {nullptr, wake_fd, ZMQ_POLLIN, 0}}};
+  zmq_poll(items.data(), static_cast<int>(items.size()), -1);
 }
 
 Readable wait_readable(const Socket& router, const Socket& sub, bool takes_data, const Socket* xpub, int wake_fd,

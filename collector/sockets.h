@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "frame/codec.h"
+#include "frame/connect_string.h"
 #include "frame/result.h"
 
 namespace sideband::collector {
@@ -27,6 +28,9 @@ class Message {
 
   [[nodiscard]] frame::Bytes bytes() const;
   [[nodiscard]] std::string_view text() const;
+  // Who the connection it came over belongs to, as the ZAP thread named it (security/access.h). Of a message of several
+  // parts only the last one knows it for certain: libzmq 4.3.4 leaves it out of the first.
+  [[nodiscard]] std::string_view user() const;
 
  private:
   friend class Socket;
@@ -48,7 +52,11 @@ class Context {
   void* context_;
 };
 
-enum class SocketKind { kRouter, kSub, kXpub, kPair };
+// ZAP's domains: which of our sockets a peer wants.
+inline constexpr std::string_view kWriteDomain = "sideband.write";  // control and data
+inline constexpr std::string_view kReadDomain = "sideband.read";    // the tap
+
+enum class SocketKind { kRouter, kSub, kXpub, kPair, kRep };
 
 enum class SendStatus {
   kSent,
@@ -67,6 +75,9 @@ class Socket {
 
   // Binds and returns the address in use; port 0 picks a free one. kUnavailable when the address is taken.
   [[nodiscard]] Result<std::string> bind(const std::string& endpoint);
+
+  // From the next bind on peers are encrypted and need a key; what is bound already stays as it is.
+  void require_keys(const CurveKey& server_secret);
 
   // The next part if there is one; more_parts says whether the message goes on. Never waits.
   [[nodiscard]] bool receive(Message& part, bool& more_parts);
@@ -94,6 +105,7 @@ class LinkMonitor {
 
   struct Failures {
     std::uint64_t not_zeromq = 0;    // closed, or cut, before the greeting was over
+    std::uint64_t without_keys = 0;  // no keys where some are asked for, keys where none are, or another server's
     std::uint64_t not_accepted = 0;  // no file descriptor left, most often
     int error_number = 0;            // of the last one that was not accepted
   };
@@ -107,7 +119,11 @@ class LinkMonitor {
   // Open and not greeted yet. A greeting does not say whose it is: a link that ends while another is being greeted may
   // be taken for it, and is made good by the next.
   std::int64_t ungreeted_ = 0;
+  std::int64_t failed_handshakes_ = 0;  // whose links are about to end
 };
+
+// Until either is readable.
+void wait_readable(const Socket& socket, int wake_fd);
 
 // Waits until a socket or `wake_fd` is readable or `timeout_ms` passed. A null `xpub` is left out. `sub` is polled in
 // any case, since that is when ZeroMQ passes its subscription to new senders; without `takes_data` it never ends the

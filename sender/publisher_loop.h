@@ -74,7 +74,7 @@ class PublisherLoop {
   PublisherNotices notices_;
   Batcher batcher_;
   Context context_;
-  std::optional<ControlSocket> first_control_;  // for the first uplink
+  std::optional<WatchedSocket> first_control_;  // for the first uplink
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<Uplink> uplink_;
 

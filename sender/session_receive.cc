@@ -19,7 +19,6 @@ bool is_fatal(ReportCode code) {
     case ReportCode::kFenced:
     case ReportCode::kStreamClash:
     case ReportCode::kRunDeleted:
-    case ReportCode::kAuth:
       return true;
     default:
       return false;
@@ -32,6 +31,7 @@ bool ends_session(ReportCode code) {
     case ReportCode::kResync:
     case ReportCode::kDiskFull:
     case ReportCode::kOverloaded:
+    case ReportCode::kAuth:
       return true;
     default:
       return false;

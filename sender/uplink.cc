@@ -78,7 +78,7 @@ Result<Context> open_context() {
 }
 
 Uplink::Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source,
-               std::optional<ControlSocket> first_control)
+               std::optional<WatchedSocket> first_control)
     : context_(context),
       settings_(std::move(settings)),
       sockets_(settings_.sockets ? *settings_.sockets : draw_sockets()),

@@ -45,7 +45,7 @@ class Uplink {
   // `source` and `context` must outlive the uplink. `first_control`: a control socket that is connected already;
   // without one the uplink makes it.
   Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& source,
-         std::optional<ControlSocket> first_control = {});
+         std::optional<WatchedSocket> first_control = {});
 
   // Does all that can be done without waiting. True when data went out: there may be more to do at once.
   bool pump(const Anchor& now);
@@ -90,7 +90,7 @@ class Uplink {
   FrameSource& source_;
   Session session_;
   std::optional<ConnectKeys> keys_;
-  std::optional<ControlSocket> first_control_, control_;
+  std::optional<WatchedSocket> first_control_, control_;
   std::optional<zmq::socket_t> data_;
   std::int64_t next_open_ns_ = 0;  // of the control socket, after it could not be opened
   std::uint32_t denials_ = 0;      // handshakes that failed since one succeeded

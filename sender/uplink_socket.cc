@@ -108,6 +108,13 @@ Result<zmq::socket_t> open_monitor(zmq::context_t& context, zmq::socket_t& watch
   }
 }
 
+Result<WatchedSocket> watch_and_connect(zmq::context_t& context, zmq::socket_t socket, const std::string& endpoint) {
+  auto monitor = open_monitor(context, socket);
+  if (!monitor) return tl::unexpected(monitor.error());
+  if (auto connected = connect(socket, endpoint); !connected) return tl::unexpected(connected.error());
+  return WatchedSocket{.socket = std::move(socket), .monitor = std::move(*monitor)};
+}
+
 SendResult send(zmq::socket_t& socket, zmq::message_t message, bool more) {
   try {
     const auto flags = more ? zmq::send_flags::dontwait | zmq::send_flags::sndmore : zmq::send_flags::dontwait;
@@ -133,16 +140,21 @@ void release_shared(void*, void* hint) {
 
 }  // namespace
 
-Result<ControlSocket> connect_control(zmq::context_t& context, const std::string& connect_text,
+Result<WatchedSocket> connect_control(zmq::context_t& context, const std::string& connect_text,
                                       const SocketSettings& settings) {
   const auto target = parse_connect_string(connect_text);
   if (!target) return tl::unexpected(target.error());
   auto socket = open_socket(context, zmq::socket_type::dealer, *target, settings);
+  return socket ? watch_and_connect(context, std::move(*socket), target->endpoint) : tl::unexpected(socket.error());
+}
+
+Result<WatchedSocket> connect_tap(zmq::context_t& context, const std::string& connect_text, const std::string& topic) {
+  const auto target = parse_connect_string(connect_text);
+  if (!target) return tl::unexpected(target.error());
+  auto socket = open_socket(context, zmq::socket_type::sub, *target, {});
   if (!socket) return tl::unexpected(socket.error());
-  auto monitor = open_monitor(context, *socket);
-  if (!monitor) return tl::unexpected(monitor.error());
-  if (auto connected = connect(*socket, target->endpoint); !connected) return tl::unexpected(connected.error());
-  return ControlSocket{.socket = std::move(*socket), .monitor = std::move(*monitor)};
+  socket->set(zmq::sockopt::subscribe, topic);
+  return watch_and_connect(context, std::move(*socket), target->endpoint);
 }
 
 Result<zmq::socket_t> connect_data(zmq::context_t& context, const std::string& endpoint,
@@ -156,9 +168,9 @@ Result<zmq::socket_t> connect_data(zmq::context_t& context, const std::string& e
   return socket;
 }
 
-LinkNews take_news(ControlSocket& control) {
+LinkNews take_news(WatchedSocket& watched) {
   LinkNews news;
-  while (const auto event = receive(control.monitor)) {
+  while (const auto event = receive(watched.monitor)) {
     // 16 bits of its number, 32 of its value, as this machine has them.
     std::uint16_t number = 0;
     if (event->size() < sizeof number) continue;

@@ -34,8 +34,8 @@ enum class LinkFailure {
             // just a link that broke
 };
 
-// The DEALER, and what ZeroMQ tells about its links.
-struct ControlSocket {
+// A socket, and what ZeroMQ tells about its links.
+struct WatchedSocket {
   zmq::socket_t socket;
   zmq::socket_t monitor;
 };
@@ -45,11 +45,14 @@ struct LinkNews {
   bool succeeded = false;
   std::optional<LinkFailure> failure;
 };
-[[nodiscard]] LinkNews take_news(ControlSocket& control);
+[[nodiscard]] LinkNews take_news(WatchedSocket& watched);
 
 // `connect`: a connect string (frame/connect_string.h). Errors do not show its secret.
-[[nodiscard]] Result<ControlSocket> connect_control(zmq::context_t& context, const std::string& connect,
+[[nodiscard]] Result<WatchedSocket> connect_control(zmq::context_t& context, const std::string& connect,
                                                     const SocketSettings& settings);
+// A SUB at a collector's tap, for programs that read it.
+[[nodiscard]] Result<WatchedSocket> connect_tap(zmq::context_t& context, const std::string& connect,
+                                                const std::string& topic);
 // `endpoint`: as the collector announced it; `keys`: those of the connect string.
 [[nodiscard]] Result<zmq::socket_t> connect_data(zmq::context_t& context, const std::string& endpoint,
                                                  const std::optional<ConnectKeys>& keys,

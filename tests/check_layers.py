@@ -73,9 +73,9 @@ SYSTEM = re.compile(
 ZMQ_FILES = (
     "sender/uplink*",
     "collector/receiver*",
+    "collector/security/curve*",
     "collector/sockets*",
     "tools/*tap*",
-    "tools/keygen*",
 )
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -21,30 +21,47 @@ struct CollectArguments {
   bool print_endpoints = false;
 };
 
-// SIGINT and SIGTERM as bytes to read. Blocked before any thread starts, so that every thread inherits it.
+// SIGINT, SIGTERM and SIGHUP as bytes to read. Blocked before any thread starts, so that every thread inherits it.
 frame::FileDescriptor block_stop_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return frame::FileDescriptor(::signalfd(-1, &signals, SFD_CLOEXEC));
 }
 
-void wait_for_stop_signal(const frame::FileDescriptor& signals) {
-  signalfd_siginfo info{};
-  while (::read(signals.get(), &info, sizeof info) < 0 && errno == EINTR) {
+void reload_keys(collector::Collector& running) {
+  if (const auto count = running.reload_keys()) {
+    spdlog::info("keys/authorized is read again: {} key(s)", *count);
+  } else {
+    spdlog::error("SIGHUP: {}", count.error().message);
+  }
+}
+
+// SIGHUP reads the list of keys again; the others end it.
+void wait_for_stop_signal(const frame::FileDescriptor& signals, collector::Collector& running) {
+  for (;;) {
+    signalfd_siginfo info{};
+    const ssize_t got = ::read(signals.get(), &info, sizeof info);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 || info.ssi_signo != SIGHUP) return;
+    reload_keys(running);
   }
 }
 
 void print_endpoints(const collector::CollectorEndpoints& endpoints) {
-  const nlohmann::ordered_json line{
-      {"control", endpoints.control}, {"data", endpoints.data}, {"tap", endpoints.tap}, {"connect", endpoints.connect}};
+  const nlohmann::ordered_json line{{"control", endpoints.control},
+                                    {"data", endpoints.data},
+                                    {"tap", endpoints.tap},
+                                    {"connect", endpoints.connect},
+                                    {"connect_tap", endpoints.connect_tap}};
   fmt::print("{}\n", line.dump());
   std::fflush(stdout);
 }
 
-void print_start(const collector::Collector& running, const std::filesystem::path& data_dir) {
+void print_start(const collector::Collector& running, const collector::CollectorOptions& options) {
   const auto& endpoints = running.endpoints();
   fmt::print(
       "Collecting. Stop with Ctrl-C.\n"
@@ -53,9 +70,15 @@ void print_start(const collector::Collector& running, const std::filesystem::pat
       "  tap         {}\n"
       "  data folder {}\n"
       "  open files  at most {}: two a sender, one a run\n"
+      "  keys        {}\n"
       "Where training runs:\n"
-      "  export SIDEBAND_COLLECTOR={}\n",
-      endpoints.control, endpoints.data, endpoints.tap, data_dir.string(), running.max_open_files(), endpoints.connect);
+      "  export SIDEBAND_COLLECTOR='{}'\n"
+      "Where `sideband dump --tap` runs:\n"
+      "  export SIDEBAND_TAP='{}'\n",
+      endpoints.control, endpoints.data, endpoints.tap, options.data_dir.string(), running.max_open_files(),
+      options.insecure ? "none (--insecure): whoever reaches these ports can log and listen"
+                       : (options.data_dir / "keys").string(),
+      endpoints.connect, endpoints.connect_tap);
   std::fflush(stdout);
 }
 
@@ -86,12 +109,14 @@ int collect(const CollectArguments& arguments) {
     print_error(running.error().message);
     return kExitFailed;
   }
+  if (arguments.options.insecure)
+    spdlog::warn("--insecure: no keys, no encryption: whoever reaches the ports can log and listen");
   if (arguments.print_endpoints) {
     print_endpoints((*running)->endpoints());
   } else {
-    print_start(**running, arguments.options.data_dir);
+    print_start(**running, arguments.options);
   }
-  wait_for_stop_signal(signals);
+  wait_for_stop_signal(signals, **running);
   (*running)->request_stop();
   (*running)->wait();
   print_summary((*running)->counters());
@@ -129,6 +154,9 @@ void add_collect(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(1L, 365L * 24 * 3'600'000).description(""))
       ->type_name("N")
       ->capture_default_str();
+  options.insecure = true;
+  command->add_flag("--insecure,!--keys", options.insecure,
+                    "No keys and no encryption: whoever reaches the ports can log and listen; --keys asks for keys");
   command->add_flag("--print-endpoints", arguments->print_endpoints,
                     "Print the addresses as one line of JSON when ready");
   command->callback([arguments, exit_code] { *exit_code = collect(*arguments); });

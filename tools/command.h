@@ -27,6 +27,7 @@ void print_error(const std::string& message);
 
 void add_collect(CLI::App& app, int* exit_code);
 void add_dump(CLI::App& app, int* exit_code);
+void add_keygen(CLI::App& app, int* exit_code);
 void add_replay(CLI::App& app, int* exit_code);
 void add_runs(CLI::App& app, int* exit_code);
 void add_schema(CLI::App& app, int* exit_code);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 
 #include <fmt/core.h>
@@ -18,11 +19,14 @@ struct Flags {
   std::vector<std::string> paths;
   std::filesystem::path data_dir;
   std::string tap;
+  CLI::Option* tap_option = nullptr;
   bool follow = false;
   bool json = false, hex = false, stats = false;
   std::vector<std::string> types;
   std::string key;
   DumpOptions options;
+
+  [[nodiscard]] bool listens() const { return tap_option->count() > 0; }
 };
 
 // "log", "LOG" or "0x80".
@@ -49,6 +53,17 @@ Result<void> resolve_latest(Flags& flags) {
   return {};
 }
 
+// A key on the command line could be seen by all users of the machine: the variable is the better place.
+Result<void> complete_tap(Flags& flags) {
+  if (!flags.tap.empty()) return {};
+  const char* set = std::getenv("SIDEBAND_TAP");
+  if (set == nullptr || *set == '\0')
+    return fail(ErrorCode::kInvalidArgument,
+                "--tap: expected an address, or SIDEBAND_TAP set to the line that the collector prints");
+  flags.tap = set;
+  return {};
+}
+
 Result<void> complete_options(Flags& flags) {
   if (auto resolved = resolve_latest(flags); !resolved) return resolved;
   for (const auto& text : flags.types) {
@@ -60,7 +75,7 @@ Result<void> complete_options(Flags& flags) {
   if (flags.json) flags.options.form = DumpForm::kJson;
   if (flags.hex) flags.options.form = DumpForm::kHex;
   if (flags.stats) flags.options.form = DumpForm::kStats;
-  if (!flags.tap.empty()) return {};
+  if (flags.listens()) return complete_tap(flags);
   const auto is_folder = [](const std::string& path) {
     std::error_code ignored;
     return std::filesystem::is_directory(path, ignored);
@@ -84,8 +99,8 @@ int dump(Flags& flags) {
   (void)stop_requested();  // from here on a signal ends the dump in order
   Output out;
   DumpPrinter printer(flags.options, out);
-  const auto dumped = flags.tap.empty() ? dump_files(flags.paths, flags.follow, printer, out)
-                                        : dump_tap(flags.tap, flags.options.project, printer, out);
+  const auto dumped = flags.listens() ? dump_tap(flags.tap, flags.options.project, printer, out)
+                                      : dump_files(flags.paths, flags.follow, printer, out);
   printer.finish();
   const int exit_code = out.finish(printer.saw_damage() ? kExitDataLost : kExitOk);
   if (dumped && printer.printed() == 0) print_error("no frame was found that the paths and filters ask for");
@@ -132,9 +147,13 @@ void add_dump(CLI::App& app, int* exit_code) {
           ->add_option("paths", flags->paths, "Files, folders or - for standard input; the default is the data folder")
           ->type_name("PATH");
   add_data_dir(*command, flags->data_dir);
-  command->add_option("--tap", flags->tap, "Listen to a collector instead, tcp://127.0.0.1:5126")
-      ->type_name("URL")
-      ->excludes(paths);
+  flags->tap_option =
+      command
+          ->add_option("--tap", flags->tap,
+                       "Listen to a collector instead, tcp://127.0.0.1:5126; without a value: $SIDEBAND_TAP")
+          ->type_name("URL")
+          ->expected(0, 1)
+          ->excludes(paths);
   command->add_flag("--follow", flags->follow, "Go on with what is written to the files, until interrupted");
   add_filters(*command, *flags);
   add_forms(*command, *flags);
@@ -145,7 +164,7 @@ void add_dump(CLI::App& app, int* exit_code) {
       "After damage it goes on with the next good frame and exits with 3. A torn tail, the unfinished frame at the end "
       "of a file\n"
       "that is being written, is reported on standard error and is no damage.\n"
-      "Examples: sideband dump --tap tcp://127.0.0.1:5126 --key 'train/*'\n"
+      "Examples: sideband dump --tap --key 'train/*'\n"
       "          sideband dump frames-000001.log --json | jq .message");
   command->callback([flags, exit_code] { *exit_code = dump(*flags); });
 }

@@ -14,9 +14,10 @@ namespace sideband::tools {
 [[nodiscard]] Result<void> dump_files(const std::vector<std::string>& paths, bool follow, DumpPrinter& printer,
                                       Output& out);
 
-// Listens to a collector's tap until SIGINT, SIGTERM or the printer is done. A frame that comes twice, as names do for
-// each new reader, is printed once. `project` narrows the subscription; empty: all.
-[[nodiscard]] Result<void> dump_tap(const std::string& endpoint, const std::string& project, DumpPrinter& printer,
+// Listens to a collector's tap, `connect` with a key that may read it, until SIGINT, SIGTERM or the printer is done. A
+// frame that comes twice, as names do for each new reader, is printed once. `project` narrows the subscription; empty:
+// all.
+[[nodiscard]] Result<void> dump_tap(const std::string& connect, const std::string& project, DumpPrinter& printer,
                                     Output& out);
 
 }  // namespace sideband::tools

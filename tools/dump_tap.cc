@@ -6,6 +6,7 @@
 
 #include "collector/query/seq_ledger.h"
 #include "collector/tap_topic.h"
+#include "sender/uplink_socket.h"
 #include "tools/command.h"
 #include "tools/dump_sources.h"
 
@@ -14,13 +15,24 @@ namespace {
 
 constexpr int kReceiveTimeoutMs = 100;  // how soon a signal or a reader that left is noticed
 
-zmq::socket_t connect(zmq::context_t& context, const std::string& endpoint, const std::string& project) {
-  zmq::socket_t socket(context, zmq::socket_type::sub);
-  socket.set(zmq::sockopt::linger, 0);
-  socket.set(zmq::sockopt::rcvtimeo, kReceiveTimeoutMs);
-  socket.set(zmq::sockopt::subscribe, project.empty() ? "" : collector::make_tap_prefix(project));
-  socket.connect(endpoint);
-  return socket;
+constexpr int kMinCutOffs = 2;  // one may be a collector that stops
+
+// Set: the collector will never let us in.
+std::optional<std::string> find_denial(sender::WatchedSocket& watched, int& cut_offs) {
+  const auto news = sender::take_news(watched);
+  if (news.succeeded) cut_offs = 0;
+  if (!news.failure) return std::nullopt;
+  switch (*news.failure) {
+    case sender::LinkFailure::kKeyRefused:
+      return "the collector does not let this key in: expected one of its keys/authorized with the role read or both";
+    case sender::LinkFailure::kOtherSecurity:
+      return "one side uses keys, the other does not; take the whole SIDEBAND_TAP line that the collector prints";
+    case sender::LinkFailure::kCutOff:
+      if (++cut_offs < kMinCutOffs) return std::nullopt;
+      return "the collector ends the handshake: it asks for keys, or its server_key is another one; take the whole "
+             "SIDEBAND_TAP line that it prints";
+  }
+  return std::nullopt;
 }
 
 // False: nothing came for a while, or a signal did.
@@ -79,20 +91,26 @@ class TapReader {
 
 }  // namespace
 
-Result<void> dump_tap(const std::string& endpoint, const std::string& project, DumpPrinter& printer, Output& out) {
+Result<void> dump_tap(const std::string& connect, const std::string& project, DumpPrinter& printer, Output& out) {
+  const std::string endpoint = drop_keys(connect);
   try {
     zmq::context_t context;
-    zmq::socket_t socket = connect(context, endpoint, project);
+    auto tap = sender::connect_tap(context, connect, project.empty() ? "" : collector::make_tap_prefix(project));
+    if (!tap) return tl::unexpected(tap.error());
+    tap->socket.set(zmq::sockopt::rcvtimeo, kReceiveTimeoutMs);
     if (::isatty(STDERR_FILENO) == 1) print_error("listening, Ctrl-C stops: " + endpoint);
     printer.set_input(endpoint);
     TapReader reader(printer);
     std::vector<zmq::message_t> parts;
+    int cut_offs = 0;
     while (!printer.done() && !stop_requested()) {
-      if (receive(socket, parts)) {
+      if (receive(tap->socket, parts)) {
         reader.add(parts);
-      } else {
-        out.flush();
+        continue;
       }
+      out.flush();
+      if (const auto denial = find_denial(*tap, cut_offs))
+        return fail(ErrorCode::kInvalidArgument, *denial + ": " + endpoint);
     }
   } catch (const zmq::error_t& error) {
     return fail(ErrorCode::kInvalidArgument,

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   int exit_code = tools::kExitOk;
   tools::add_collect(app, &exit_code);
   tools::add_dump(app, &exit_code);
+  tools::add_keygen(app, &exit_code);
   tools::add_replay(app, &exit_code);
   tools::add_runs(app, &exit_code);
   tools::add_schema(app, &exit_code);

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "collector/encode_frame.h"
 
 namespace sideband::collector {
 namespace {
+
+constexpr std::uint32_t kRemovedKeyRetryMs = 10'000;
 
 void fill_credit(const Session& session, v1::Credit& credit) {
   credit.set_token(session.token);
@@ -27,6 +31,12 @@ Reply make_error(std::string peer, const Refusal& refusal, std::uint64_t token, 
   error.set_syn_nonce(syn_nonce);
   error.set_store_id(store_id.data(), store_id.size());
   return {std::move(peer), encode_frame(frame::MessageType::kError, error), token};
+}
+
+Refusal make_removed_key_refusal(std::string_view user) {
+  return {v1::ErrorReport::CODE_AUTH,
+          fmt::format("key {} may not write any more; the collector's keys/authorized says who may", user), false,
+          kRemovedKeyRetryMs};
 }
 
 Reply make_credit(const Session& session) {

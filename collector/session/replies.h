@@ -15,6 +15,8 @@ struct Reply {
 
 [[nodiscard]] Reply make_error(std::string peer, const Refusal& refusal, std::uint64_t token, std::uint64_t syn_nonce,
                                const StoreId& store_id);
+// Not fatal: the key may be allowed again.
+[[nodiscard]] Refusal make_removed_key_refusal(std::string_view user);
 [[nodiscard]] Reply make_credit(const Session& session);
 [[nodiscard]] Reply make_commit(const Session& session, const StoreId& store_id);
 [[nodiscard]] Reply make_ping(const Session& session, std::uint64_t ping_id, Now now);

@@ -24,6 +24,7 @@ struct Session {
   std::uint64_t stream_id = 0;
   SpoolId spool_id{};
   std::string run_id;
+  std::string user;  // who opened it, as security/access.h names them; empty: nobody in particular
   std::string peer;  // the ROUTER's envelope of the sender's last control message
   SessionState state = SessionState::kOpening;
 

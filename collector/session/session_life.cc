@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "collector/encode_frame.h"
+#include "collector/security/allow_list.h"
 #include "collector/session/session_table.h"
 #include "collector/session/syn_check.h"
 
@@ -26,7 +27,8 @@ void SessionTable::send_ack(const Session& session, Now now) {
   ack.set_token(session.token);
   ack.set_store_id(options_.store_id.data(), options_.store_id.size());
   ack.set_resume_seq(session.durable_seq + 1);
-  ack.set_data_endpoint(options_.data_endpoint);
+  const bool local = session.user == kLocalUser && !options_.local_data_endpoint.empty();
+  ack.set_data_endpoint(local ? options_.local_data_endpoint : options_.data_endpoint);
   ack.set_heartbeat_ms(options_.heartbeat_ms);
   ack.set_max_payload_bytes(frame::kMaxPayloadBytes);
   ack.set_wall_ns(now.wall_ns);
@@ -118,6 +120,20 @@ void SessionTable::lose_peer(std::uint64_t token, std::string_view peer) {
   if (session != nullptr && session->peer == peer) session->peer.clear();
 }
 
+void SessionTable::end_sessions_of_removed_keys() {
+  std::vector<std::uint64_t> ended;
+  for (const auto& [token, session] : by_token_) {
+    if (may_write(session.user)) continue;
+    refuse(session.peer, make_removed_key_refusal(session.user), token, 0);
+    ended.push_back(token);
+  }
+  for (const std::uint64_t token : ended) drop(token, true);
+}
+
+bool SessionTable::may_write(std::string_view user) const {
+  return !options_.lets_write || options_.lets_write(user);
+}
+
 void SessionTable::stop(std::uint32_t retry_after_ms) {
   stopping_ = true;
   for (const auto& [token, session] : by_token_) {
@@ -147,6 +163,11 @@ const Session* SessionTable::find(std::uint64_t token) const {
 
 Session* SessionTable::find_mutable(std::uint64_t token) {
   return const_cast<Session*>(std::as_const(*this).find(token));
+}
+
+Session* SessionTable::find_own(std::uint64_t token) {
+  Session* session = find_mutable(token);
+  return session != nullptr && session->user == user_ ? session : nullptr;
 }
 
 // +-10 %, so that thousands of senders that came together do not stay together.

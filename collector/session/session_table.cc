@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "collector/query/parse_message.h"
+#include "collector/security/allow_list.h"
 #include "collector/session/syn_check.h"
 
 namespace sideband::collector {
@@ -20,7 +21,9 @@ SessionTable::SessionTable(SessionOptions options, std::function<std::uint64_t()
       random_(std::move(random)),
       credit_(options_.credit_budget_bytes, options_.max_session_bytes) {}
 
-std::optional<BadMessage> SessionTable::receive_control(std::string_view peer, const frame::Frame& frame, Now now) {
+std::optional<BadMessage> SessionTable::receive_control(std::string_view peer, const frame::Frame& frame, Now now,
+                                                        std::string_view user) {
+  user_ = user;
   switch (static_cast<frame::MessageType>(frame.header.type)) {
     case frame::MessageType::kSyn:
       return on_syn(peer, frame.payload, now);
@@ -42,10 +45,11 @@ std::optional<BadMessage> SessionTable::receive_control(std::string_view peer, c
 }
 
 SessionTable::DataVerdict SessionTable::receive_data(std::uint64_t token, frame::StreamSeq id, std::size_t frame_bytes,
-                                                     Now now) {
+                                                     Now now, std::string_view user) {
   Session* session = find_mutable(token);
   // Before CONFIG a sender has no credit, and nothing of it may reach a disk.
   if (session == nullptr || !session->is_streaming()) return {BadMessage::kUnknownToken};
+  if (session->user != user) return {BadMessage::kWrongUser};
   if (session->stream_id != id.stream_id) return {BadMessage::kWrongStream};
   hear(*session, {}, now);
   session->received_bytes += frame_bytes;
@@ -63,9 +67,21 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
     return std::nullopt;
   }
   if (stopping_) return std::nullopt;
+  if (!may_write(user_)) {
+    refuse(peer, make_removed_key_refusal(user_), 0, syn.syn_nonce());
+    return std::nullopt;
+  }
   SpoolId spool_id{};
   std::copy_n(reinterpret_cast<const std::byte*>(syn.spool_id().data()), spool_id.size(), spool_id.begin());
 
+  const auto found = token_of_stream_.find(syn.stream_id());
+  if (found != token_of_stream_.end() && owner_of(by_token_.at(found->second).user) != owner_of(user_)) {
+    refuse(peer,
+           {v1::ErrorReport::CODE_AUTH, "this stream belongs to another key; use that one, or start a new stream", true,
+            0},
+           0, syn.syn_nonce());
+    return std::nullopt;
+  }
   const auto verdict = fences_.claim(spool_id, syn.open_count(), syn.open_nonce());
   if (verdict == FenceTable::Verdict::kFenced) {
     refuse(peer,
@@ -73,7 +89,6 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
            syn.syn_nonce());
     return std::nullopt;
   }
-  const auto found = token_of_stream_.find(syn.stream_id());
   if (found != token_of_stream_.end()) {
     Session& older = by_token_.at(found->second);
     if (older.spool_id != spool_id) {
@@ -129,12 +144,14 @@ void SessionTable::open(const v1::Syn& syn, const SpoolId& spool_id, std::string
   session.stream_id = syn.stream_id();
   session.spool_id = spool_id;
   session.run_id = syn.run_id();
+  session.user = user_;
   session.peer = peer;
   session.syn_nonce = syn.syn_nonce();
   session.head_seq = syn.head_seq();
   session.opened_ms = session.heard_ms = now.steady_ms;
   token_of_stream_[session.stream_id] = token;
-  requests_.emplace_back(OpenStream{token, session.stream_id, spool_id, session.run_id, syn.project()});
+  requests_.emplace_back(
+      OpenStream{token, session.stream_id, spool_id, session.run_id, syn.project(), owner_of(session.user)});
 }
 
 std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::Bytes payload, Now now) {
@@ -143,6 +160,7 @@ std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::
   const auto found = token_of_stream_.find(config.stream_id());
   if (found == token_of_stream_.end()) return refuse_token(peer, 0);
   Session& session = by_token_.at(found->second);
+  if (session.user != user_) return refuse_token(peer, 0);
   const std::string_view spool_id(reinterpret_cast<const char*>(session.spool_id.data()), session.spool_id.size());
   if (config.spool_id() != spool_id || config.run_id() != session.run_id) {
     refuse(
@@ -161,7 +179,7 @@ std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::
 std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Ping ping;
   if (!parse_message(payload, ping)) return refuse_undecodable(peer, "PING");
-  Session* session = find_mutable(ping.token());
+  Session* session = find_own(ping.token());
   if (session == nullptr) return refuse_token(peer, ping.token());
   hear(*session, peer, now);
   session->head_seq = std::max(session->head_seq, ping.head_seq());
@@ -173,7 +191,7 @@ std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::By
 std::optional<BadMessage> SessionTable::on_pong(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Pong pong;
   if (!parse_message(payload, pong)) return refuse_undecodable(peer, "PONG");
-  Session* session = find_mutable(pong.token());
+  Session* session = find_own(pong.token());
   if (session == nullptr) return BadMessage::kUnknownToken;  // an answer: it needs none
   hear(*session, peer, now);
   const bool moved =
@@ -185,7 +203,7 @@ std::optional<BadMessage> SessionTable::on_pong(std::string_view peer, frame::By
 std::optional<BadMessage> SessionTable::on_fin(std::string_view peer, frame::Bytes payload, Now now) {
   v1::Fin fin;
   if (!parse_message(payload, fin)) return refuse_undecodable(peer, "FIN");
-  Session* session = find_mutable(fin.token());
+  Session* session = find_own(fin.token());
   if (session == nullptr) return refuse_token(peer, fin.token());
   hear(*session, peer, now);
   session->final_seq = fin.final_seq();
@@ -196,7 +214,7 @@ std::optional<BadMessage> SessionTable::on_fin(std::string_view peer, frame::Byt
 std::optional<BadMessage> SessionTable::on_bye(frame::Bytes payload) {
   v1::Bye bye;
   if (!parse_message(payload, bye)) return BadMessage::kBadIdentity;
-  if (find(bye.token()) == nullptr) return BadMessage::kUnknownToken;
+  if (find_own(bye.token()) == nullptr) return BadMessage::kUnknownToken;
   drop(bye.token(), true);
   return std::nullopt;
 }

@@ -26,8 +26,10 @@ namespace sideband::collector {
 inline constexpr std::int64_t kStaleHeartbeats = 3;
 
 struct SessionOptions {
-  std::string data_endpoint;  // as announced in ACK
+  std::string data_endpoint;          // as announced in ACK
+  std::string local_data_endpoint{};  // the same for peers on a local socket; empty: data_endpoint
   StoreId store_id{};
+  std::function<bool(std::string_view user)> lets_write{};  // unset: everybody may
   std::uint32_t heartbeat_ms = 30'000;
   std::uint64_t credit_budget_bytes = 32 << 20;
   std::uint64_t max_session_bytes = 16 << 20;
@@ -40,15 +42,18 @@ class SessionTable {
   // `random` gives 64 unpredictable bits: tokens are what keeps strangers out of a stream.
   SessionTable(SessionOptions options, std::function<std::uint64_t()> random);
 
-  // A control message whose frame is whole. What is wrong with it, if anything; the sender has been answered.
-  std::optional<BadMessage> receive_control(std::string_view peer, const frame::Frame& frame, Now now);
+  // A control message whose frame is whole. What is wrong with it, if anything; the sender has been answered. `user`:
+  // whose connection it came over (security/access.h).
+  std::optional<BadMessage> receive_control(std::string_view peer, const frame::Frame& frame, Now now,
+                                            std::string_view user = {});
 
   // May this frame go to the store? Notes it if so.
   struct DataVerdict {
     std::optional<BadMessage> refused;
     bool over_credit = false;
   };
-  [[nodiscard]] DataVerdict receive_data(std::uint64_t token, frame::StreamSeq id, std::size_t frame_bytes, Now now);
+  [[nodiscard]] DataVerdict receive_data(std::uint64_t token, frame::StreamSeq id, std::size_t frame_bytes, Now now,
+                                         std::string_view user = {});
 
   void apply(const StreamOpened& opened, Now now);
   void apply(const Progress& progress);
@@ -61,6 +66,8 @@ class SessionTable {
   void refuse_frame(std::string_view peer, BadMessage problem);
   // A reply could not be sent: nobody is there under this envelope any more.
   void lose_peer(std::uint64_t token, std::string_view peer);
+  // Ends the sessions of users that may not write any more.
+  void end_sessions_of_removed_keys();
   // BYE(STOPPING) to all; no SYN is answered afterwards.
   void stop(std::uint32_t retry_after_ms);
 
@@ -97,6 +104,9 @@ class SessionTable {
   void refuse(std::string_view peer, const Refusal& refusal, std::uint64_t token, std::uint64_t syn_nonce);
   void drop(std::uint64_t token, bool tell_store);
   [[nodiscard]] Session* find_mutable(std::uint64_t token);
+  // Only if it belongs to the user whose message is being handled: to all others it does not exist.
+  [[nodiscard]] Session* find_own(std::uint64_t token);
+  [[nodiscard]] bool may_write(std::string_view user) const;
   [[nodiscard]] std::int64_t jittered_heartbeat_ms();
 
   SessionOptions options_;
@@ -110,6 +120,7 @@ class SessionTable {
   std::uint64_t last_ping_id_ = 0;
   std::size_t stale_count_ = 0;
   bool stopping_ = false;
+  std::string_view user_;  // of the control message that is being handled
 };
 
 }  // namespace sideband::collector

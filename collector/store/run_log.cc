@@ -13,6 +13,7 @@
 
 #include "collector/store/data_dir.h"
 #include "collector/store/recovery.h"
+#include "collector/store/run_owner.h"
 #include "collector/store/segment_frames.h"
 
 namespace sideband::collector {
@@ -34,7 +35,9 @@ Result<void> make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 RunLog::RunLog(std::string run_id, std::filesystem::path folder, FileSystem& files, const RunLogOptions& options)
-    : run_id_(std::move(run_id)), folder_(std::move(folder)), files_(files), options_(options) {}
+    : run_id_(std::move(run_id)), folder_(std::move(folder)), files_(files), options_(options) {
+  owner_ = read_run_owner(folder_);
+}
 
 Result<std::unique_ptr<RunLog>> RunLog::open(std::string run_id, const std::filesystem::path& folder, FileSystem& files,
                                              const RunLogOptions& options) {
@@ -78,6 +81,12 @@ StreamState& RunLog::find_or_add(std::uint64_t stream_id) {
   stream.stream_id = stream_id;
   stream.run = this;
   return stream;
+}
+
+Result<void> RunLog::claim(const std::string& owner) {
+  if (auto written = write_run_owner(folder_, owner); !written) return written;
+  owner_ = owner;
+  return {};
 }
 
 Result<FrameLocation> RunLog::append(frame::Bytes frame, Now now) {

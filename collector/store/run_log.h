@@ -78,6 +78,10 @@ class RunLog {
   void load_definitions();
 
   [[nodiscard]] const std::string& run_id() const { return run_id_; }
+  // Whose run it is; empty: nobody's yet.
+  [[nodiscard]] const std::string& owner() const { return owner_; }
+  // Makes it so, for ever. Creates the folder.
+  [[nodiscard]] Result<void> claim(const std::string& owner);
   [[nodiscard]] std::int64_t last_append_ms() const { return last_append_ms_; }
   bool has_pending = false;  // stands in the store's list of runs to flush
   bool is_listed_dirty = false;
@@ -90,7 +94,7 @@ class RunLog {
   [[nodiscard]] Result<void> start_segment(Now now);
   [[nodiscard]] std::filesystem::path segment_path() const;
 
-  std::string run_id_;
+  std::string run_id_, owner_;
   std::filesystem::path folder_;
   FileSystem& files_;
   RunLogOptions options_;

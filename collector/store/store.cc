@@ -44,10 +44,13 @@ void Store::open_stream(const OpenStream& request) {
   if (!run) return refuse(storage_refusal(run.error()));
   if (auto obstacle = find_obstacle(request)) return refuse(std::move(*obstacle));
 
+  if (auto other = find_other_owner(**run, request.owner)) return refuse(std::move(*other));
+
   StreamState& stream = (*run)->find_or_add(request.stream_id);
   streams_[request.stream_id] = &stream;
   stream.spool_id = request.spool_id;
   stream.token = request.token;
+  stream.owner = request.owner;
   stream.processed_bytes = 0;
   stream.topic = std::make_shared<const std::string>(make_tap_topic(request.project, request.run_id));
   events_.emplace_back(StreamOpened{request.token, stream.durable.expected_seq(), std::nullopt});
@@ -66,6 +69,30 @@ std::optional<Refusal> Store::find_obstacle(const OpenStream& request) const {
                    "this stream belongs to run " + stream.run->run_id() + "; start a new stream", true, 0};
   }
   return std::nullopt;
+}
+
+std::optional<Refusal> Store::find_other_owner(const RunLog& run, const std::string& owner) {
+  if (owner.empty() || run.owner().empty() || run.owner() == owner) return std::nullopt;
+  return Refusal{v1::ErrorReport::CODE_AUTH,
+                 fmt::format("run {} belongs to key {}, this sender came with key {}; log to a run of its own, or use "
+                             "the other key",
+                             run.run_id(), run.owner(), owner),
+                 true, 0};
+}
+
+// Before its first frame: two keys may have opened the run before either logged to it.
+bool Store::claim_run(StreamState& stream) {
+  RunLog& run = *stream.run;
+  if (stream.owner.empty() || run.owner() == stream.owner) return true;
+  if (auto other = find_other_owner(run, stream.owner)) {
+    void_session(stream, *other);
+    return false;
+  }
+  if (auto claimed = run.claim(stream.owner); !claimed) {
+    fail_run(run, claimed.error(), RunLog::Failure::kWrite);
+    return false;
+  }
+  return true;
 }
 
 Refusal Store::storage_refusal(const Error& error) const {
@@ -120,7 +147,7 @@ void Store::take_frame(StoreFrame& frame, Now now) {
   const auto type = std::to_integer<std::uint8_t>(bytes[frame::kTypeOffset]);
   const PayloadFields fields = read_payload_fields(type, bytes.subspan(frame::kHeaderBytes));
   if (last_seq_of(type, frame.seq, fields) < expected_seq) return counters_.duplicates.add();
-  append(stream, frame, fields, now);
+  if (claim_run(stream)) append(stream, frame, fields, now);
 }
 
 void Store::append(StreamState& stream, StoreFrame& frame, const PayloadFields& fields, Now now) {

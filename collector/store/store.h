@@ -71,6 +71,8 @@ class Store {
 
   [[nodiscard]] Result<RunLog*> find_or_open_run(const std::string& run_id);
   [[nodiscard]] std::optional<Refusal> find_obstacle(const OpenStream& request) const;
+  [[nodiscard]] static std::optional<Refusal> find_other_owner(const RunLog& run, const std::string& owner);
+  [[nodiscard]] bool claim_run(StreamState& stream);
   [[nodiscard]] Refusal storage_refusal(const Error& error) const;
   void append(StreamState& stream, StoreFrame& frame, const PayloadFields& fields, Now now);
   void note_undecodable(StreamState& stream, std::uint64_t seq);

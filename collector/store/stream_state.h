@@ -49,6 +49,7 @@ struct StreamState {
   SpoolId spool_id{};  // all zero: not known
   RunLog* run = nullptr;
   std::shared_ptr<const std::string> topic;  // on the tap
+  std::string owner;                         // of the session's key; empty: the session needs none
 
   StreamPosition appended;  // what the next frame is compared with
   StreamPosition durable;   // what COMMIT may say

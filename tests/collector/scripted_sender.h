@@ -165,6 +165,7 @@ class CollectorFixture : public ::testing::Test {
   CollectorOptions make_options() {
     CollectorOptions options;
     options.data_dir = dir_.path();
+    options.insecure = true;
     options.control_endpoint = options.data_endpoint = options.tap_endpoint = "tcp://127.0.0.1:0";
     return options;
   }

@@ -277,5 +277,28 @@ TEST_F(SessionTableTest, GapEndsTheSessionWithResync) {
             std::pair(std::optional(v1::ErrorReport::CODE_RESYNC), static_cast<const Session*>(nullptr)));
 }
 
+// ---- users ----
+
+TEST_F(SessionTableTest, TokenOfAnotherUserIsRefused) {
+  const std::uint64_t token = activate();
+  EXPECT_EQ(table_.receive_data(token, {kStream, 1}, 100, now_, "mallory/1").refused, BadMessage::kWrongUser);
+}
+
+TEST_F(SessionTableTest, ControlMessageOfAnotherUserFindsNoSession) {
+  const std::uint64_t token = activate();
+  v1::Bye bye;
+  bye.set_token(token);
+  const std::string bytes = encode_frame(MessageType::kBye, bye);
+  (void)table_.receive_control("other", *frame::decode_frame(std::as_bytes(std::span(bytes))), now_, "mallory/1");
+  EXPECT_NE(table_.find(token), nullptr);
+}
+
+TEST_F(SessionTableTest, StreamOfAnotherUserIsNotTakenOver) {
+  activate();
+  const std::string bytes = encode_frame(MessageType::kSyn, make_syn());
+  (void)table_.receive_control("other", *frame::decode_frame(std::as_bytes(std::span(bytes))), now_, "mallory/1");
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_AUTH);
+}
+
 }  // namespace
 }  // namespace sideband::collector

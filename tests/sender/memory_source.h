@@ -19,10 +19,12 @@ class MemorySource : public FrameSource {
   explicit MemorySource(std::uint64_t stream_id = 5) {
     identity_.stream_id = stream_id;
     identity_.run_id = "run";
+    identity_.spool_id[0] = static_cast<std::byte>(stream_id);
     v1::Config config;
     config.set_stream_id(stream_id);
     config.set_seq(1);
     config.set_run_id("run");
+    config.set_spool_id(identity_.spool_id.data(), identity_.spool_id.size());
     add(frame::MessageType::kConfig, config.SerializeAsString());
   }
 

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, SessionErrorTable,
                                          ErrorRow{v1::ErrorReport::CODE_FENCED, SessionState::kSpoolOnly},
                                          ErrorRow{v1::ErrorReport::CODE_STREAM_CLASH, SessionState::kSpoolOnly},
                                          ErrorRow{v1::ErrorReport::CODE_RUN_DELETED, SessionState::kSpoolOnly},
-                                         ErrorRow{v1::ErrorReport::CODE_AUTH, SessionState::kSpoolOnly},
+                                         ErrorRow{v1::ErrorReport::CODE_AUTH, SessionState::kConnecting},
                                          ErrorRow{v1::ErrorReport::CODE_DISK_FULL, SessionState::kConnecting},
                                          ErrorRow{v1::ErrorReport::CODE_OVERLOADED, SessionState::kConnecting}),
                          [](const auto& row) { return v1::ErrorReport::Code_Name(row.param.code); });

@@ -256,6 +256,7 @@ TEST_F(Uplinks, WrongVersionLeadsToSpoolOnly) {
 
 TEST_F(Uplinks, RefusalIsSaid) {
   collector.refusal.emplace().set_code(v1::ErrorReport::CODE_AUTH);
+  collector.refusal->set_fatal(true);
   open();
   ASSERT_TRUE(move_until_state(SessionState::kSpoolOnly));
   EXPECT_EQ(notices.back(), "the collector does not let this sender in: no reason given");
