@@ -23,9 +23,10 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def collector(bin_dir: pathlib.Path, folder: pathlib.Path) -> Iterator[str]:
+def collector(bin_dir: pathlib.Path, folder: pathlib.Path, with_keys: bool) -> Iterator[str]:
     """Starts a collector on free ports; yields its control endpoint; stops it and waits."""
     command = [str(bin_dir / "sideband"), "collect", "--data-dir", str(folder), "--print-endpoints"]
+    command += [] if with_keys else ["--insecure"]
     for name in ("control", "data", "tap"):
         command += [f"--{name}", "tcp://127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -44,11 +45,11 @@ def run_json(command: list[str]) -> dict:
 
 def measure_round(options: argparse.Namespace, scratch: pathlib.Path) -> dict[str, float]:
     """One round: rates in points, bytes and frames a second."""
-    with collector(options.bin_dir, scratch / "data") as endpoint:
+    with collector(options.bin_dir, scratch / "data", options.keys) as endpoint:
         fast = run_json([str(options.bin_dir / "loopback_sender"), "--connect", endpoint,
                          "--spool-dir", str(scratch / "spool"), "--rows", str(options.rows)])
     raw = run_json([str(options.bin_dir / "raw_write"), "--path", str(scratch / "raw"), "--bytes", str(fast["bytes_sent"])])
-    with collector(options.bin_dir, scratch / "small") as endpoint:
+    with collector(options.bin_dir, scratch / "small", False) as endpoint:
         small = run_json([str(options.bin_dir / "small_frame_senders"), "--connect", endpoint,
                           "--senders", str(options.senders), "--frames", str(options.frames)])
     stored_bytes_per_s = fast["bytes_sent"] / fast["durable_s"]
@@ -72,6 +73,7 @@ def main() -> int:
     parser.add_argument("--senders", type=int, default=1_000)
     parser.add_argument("--frames", type=int, default=300, help="small frames a sender")
     parser.add_argument("--scratch", type=pathlib.Path, default=None, help="folder on the disk to measure")
+    parser.add_argument("--keys", action="store_true", help="encrypt the link of the one trainer")
     options = parser.parse_args()
 
     print(f"loopback: {platform.machine()}, Linux {platform.release()}, {options.rounds} rounds")

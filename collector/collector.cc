@@ -76,6 +76,7 @@ Result<std::string> Collector::bind_all(const CollectorOptions& options, Socket&
     endpoints_.tap = options.advertise_tap;
   }
   complete_endpoints(*announced_control);
+  if (!options.runtime_dir.empty()) open_local_door(options.runtime_dir);
   return announced_data;
 }
 
@@ -99,6 +100,15 @@ void Collector::complete_endpoints(const std::string& control) {
   if (!keys_) return;
   if (auto written = keys_->write_address({control, endpoints_.tap}); !written)
     spdlog::warn("`sideband keygen` will not know our address: {}", written.error().message);
+}
+
+// A collector that is not found this way is reached by its line all the same.
+void Collector::open_local_door(const std::filesystem::path& runtime_dir) {
+  auto door = LocalDoor::open(runtime_dir);
+  const auto published =
+      door ? door->publish(endpoints_.connect, endpoints_.connect_tap) : tl::unexpected(door.error());
+  if (!published) return spdlog::warn(published.error().message);
+  local_door_ = std::move(*door);
 }
 
 Result<std::size_t> Collector::reload_keys() {

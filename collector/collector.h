@@ -19,6 +19,7 @@
 #include "collector/queue.h"
 #include "collector/security/access.h"
 #include "collector/security/key_folder.h"
+#include "collector/security/local_door.h"
 #include "collector/security/zap_thread.h"
 #include "collector/sockets.h"
 #include "collector/store/store_thread.h"
@@ -44,6 +45,9 @@ struct CollectorOptions {
 
   // Without keys whoever reaches the ports can log and listen. Else data_dir/keys says who may: security/key_folder.h.
   bool insecure = false;
+
+  // Where local programs of this user find the collector (security/local_door.h). Empty: nowhere.
+  std::filesystem::path runtime_dir{};
 
   // Between PINGs of each session. Lower finds dead senders sooner (after three) and costs two messages each.
   std::uint32_t heartbeat_ms = 30'000;
@@ -116,6 +120,7 @@ class Collector {
                                              Socket& xpub);
   [[nodiscard]] Result<void> prepare_keys(const CollectorOptions& options);
   void complete_endpoints(const std::string& control);
+  void open_local_door(const std::filesystem::path& runtime_dir);
   [[nodiscard]] Result<void> start_threads(Store store, std::unique_ptr<Receiver> receiver);
 
   CollectorEndpoints endpoints_;
@@ -129,6 +134,7 @@ class Collector {
   EventQueue events_;
   std::optional<KeyFolder> keys_;  // unset: insecure
   std::unique_ptr<Access> access_;
+  std::optional<LocalDoor> local_door_;
   std::unique_ptr<Context> context_;  // outlives the sockets, which the receiver thread owns
   ZapThread zap_thread_;
 

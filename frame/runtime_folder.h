@@ -1,7 +1,8 @@
 // Where a collector and the trainers of the same user on the same host meet.
 //
 //   $XDG_RUNTIME_DIR/sideband, else /tmp/sideband-<uid>; mode 0700
-//     connect   the line that reaches the collector: "ipc://…/control"
+//     connect       the line that reaches the collector (frame/connect_string.h)
+//     connect_tap   the line that reaches its tap
 #pragma once
 
 #include <filesystem>
@@ -11,6 +12,7 @@
 namespace sideband {
 
 inline constexpr const char* kLocalConnectFile = "connect";
+inline constexpr const char* kLocalTapFile = "connect_tap";
 
 [[nodiscard]] std::filesystem::path choose_runtime_folder();
 

@@ -48,7 +48,7 @@ start_collector() {
     exit 1
   fi
   SIDEBAND_COLLECTOR=$(field connect <<<"$endpoints")
-  tap=$(field tap <<<"$endpoints")
+  tap=$(field connect_tap <<<"$endpoints")
   export SIDEBAND_COLLECTOR
 }
 
@@ -79,7 +79,7 @@ PYTHON
 mkdir -p build
 build
 start_collector
-say "Training: 4 processes, one run, collector $SIDEBAND_COLLECTOR"
+say "Training: 4 processes, one run, collector ${SIDEBAND_COLLECTOR%%\?*}"
 train
 say "sideband runs"
 "$bin/sideband" runs --data-dir "$data"
@@ -98,8 +98,8 @@ cat <<TEXT
 TEXT
 if [[ -t 0 ]]; then
   cat <<TEXT
-  sniff a training live     $bin/sideband dump --tap $tap
-  log to this collector     SIDEBAND_COLLECTOR=$SIDEBAND_COLLECTOR $bin/digits
+  sniff a training live     SIDEBAND_TAP='$tap' $bin/sideband dump --tap
+  log to this collector     SIDEBAND_COLLECTOR='$SIDEBAND_COLLECTOR' $bin/digits
 
 TEXT
   trap "echo; exit 0" INT

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@ namespace sideband::sender {
 namespace {
 
 constexpr const char* kDefaultCollector = "tcp://127.0.0.1:5123";
+constexpr const char* kDefaultTap = "tcp://127.0.0.1:5126";
 constexpr std::string_view kBlank = " \t\r\n";
 
 std::string read_variable(const char* name) {
@@ -33,6 +35,13 @@ Result<std::string> read_line(const std::filesystem::path& path) {
   return line.substr(begin, line.find_last_not_of(kBlank) - begin + 1);
 }
 
+// A stranger's folder must not draw our data to a stranger.
+std::optional<std::string> find_local(const std::filesystem::path& folder, const char* name) {
+  if (folder.empty() || !check_runtime_folder(folder)) return std::nullopt;
+  const auto line = read_line(folder / name);
+  return line ? std::optional(*line) : std::nullopt;
+}
+
 }  // namespace
 
 ConnectPlaces read_connect_places() {
@@ -45,11 +54,13 @@ Result<std::string> choose_collector(const std::string& given, const ConnectPlac
   if (!given.empty()) return given;
   if (!places.variable.empty()) return places.variable;
   if (!places.file.empty()) return read_line(places.file);
-  // A stranger's folder must not draw our data to a stranger.
-  if (!places.runtime_folder.empty() && check_runtime_folder(places.runtime_folder)) {
-    if (auto line = read_line(places.runtime_folder / kLocalConnectFile)) return line;
-  }
-  return kDefaultCollector;
+  return find_local(places.runtime_folder, kLocalConnectFile).value_or(kDefaultCollector);
+}
+
+std::string choose_tap(const std::string& given) {
+  if (!given.empty()) return given;
+  if (auto set = read_variable("SIDEBAND_TAP"); !set.empty()) return set;
+  return find_local(choose_runtime_folder(), kLocalTapFile).value_or(kDefaultTap);
 }
 
 }  // namespace sideband::sender

@@ -21,4 +21,7 @@ struct ConnectPlaces {
 // the default address is taken.
 [[nodiscard]] Result<std::string> choose_collector(const std::string& given, const ConnectPlaces& places);
 
+// The same for a reader of the tap: `given`, $SIDEBAND_TAP, the local collector, tcp://127.0.0.1:5126.
+[[nodiscard]] std::string choose_tap(const std::string& given);
+
 }  // namespace sideband::sender

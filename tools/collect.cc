@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/collector.h"
+#include "frame/runtime_folder.h"
 #include "tools/command.h"
 
 namespace sideband::tools {
@@ -100,11 +101,17 @@ void print_summary(const collector::CounterSnapshot& counters) {
       counters.refusals, counters.failed_links, bad_messages_text(counters));
 }
 
+// A collector on a port of the system's choice is not the one that local programs look for.
+collector::CollectorOptions with_runtime_dir(collector::CollectorOptions options) {
+  if (!options.control_endpoint.ends_with(":0")) options.runtime_dir = choose_runtime_folder();
+  return options;
+}
+
 int collect(const CollectArguments& arguments) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("collect"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
   const frame::FileDescriptor signals = block_stop_signals();
-  auto running = collector::Collector::open(arguments.options);
+  auto running = collector::Collector::open(with_runtime_dir(arguments.options));
   if (!running) {
     print_error(running.error().message);
     return kExitFailed;
@@ -154,9 +161,8 @@ void add_collect(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(1L, 365L * 24 * 3'600'000).description(""))
       ->type_name("N")
       ->capture_default_str();
-  options.insecure = true;
-  command->add_flag("--insecure,!--keys", options.insecure,
-                    "No keys and no encryption: whoever reaches the ports can log and listen; --keys asks for keys");
+  command->add_flag("--insecure", options.insecure,
+                    "No keys and no encryption: whoever reaches the ports can log and listen");
   command->add_flag("--print-endpoints", arguments->print_endpoints,
                     "Print the addresses as one line of JSON when ready");
   command->callback([arguments, exit_code] { *exit_code = collect(*arguments); });

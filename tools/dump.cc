@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <memory>
 
 #include <fmt/core.h>
 
 #include "collector/query/run_catalog.h"
+#include "sender/connect_choice.h"
 #include "tools/command.h"
 #include "tools/dump_printer.h"
 #include "tools/dump_sources.h"
@@ -53,17 +53,6 @@ Result<void> resolve_latest(Flags& flags) {
   return {};
 }
 
-// A key on the command line could be seen by all users of the machine: the variable is the better place.
-Result<void> complete_tap(Flags& flags) {
-  if (!flags.tap.empty()) return {};
-  const char* set = std::getenv("SIDEBAND_TAP");
-  if (set == nullptr || *set == '\0')
-    return fail(ErrorCode::kInvalidArgument,
-                "--tap: expected an address, or SIDEBAND_TAP set to the line that the collector prints");
-  flags.tap = set;
-  return {};
-}
-
 Result<void> complete_options(Flags& flags) {
   if (auto resolved = resolve_latest(flags); !resolved) return resolved;
   for (const auto& text : flags.types) {
@@ -75,7 +64,9 @@ Result<void> complete_options(Flags& flags) {
   if (flags.json) flags.options.form = DumpForm::kJson;
   if (flags.hex) flags.options.form = DumpForm::kHex;
   if (flags.stats) flags.options.form = DumpForm::kStats;
-  if (flags.listens()) return complete_tap(flags);
+  // A key on the command line could be seen by all users of the machine: the variable is the better place.
+  if (flags.listens()) flags.tap = sender::choose_tap(flags.tap);
+  if (flags.listens()) return {};
   const auto is_folder = [](const std::string& path) {
     std::error_code ignored;
     return std::filesystem::is_directory(path, ignored);
@@ -150,7 +141,8 @@ void add_dump(CLI::App& app, int* exit_code) {
   flags->tap_option =
       command
           ->add_option("--tap", flags->tap,
-                       "Listen to a collector instead, tcp://127.0.0.1:5126; without a value: $SIDEBAND_TAP")
+                       "Listen to a collector instead, tcp://127.0.0.1:5126; without a value: $SIDEBAND_TAP, else the "
+                       "collector of this user on this host")
           ->type_name("URL")
           ->expected(0, 1)
           ->excludes(paths);

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "collector/query/run_reader.h"
+#include "sender/connect_choice.h"
 #include "sender/deliver.h"
 #include "sender/launch.h"
 #include "sender/spool_folder.h"
@@ -119,7 +120,13 @@ Result<void> replay_stream(StoredStream& stream, const Flags& flags, std::chrono
   return {};
 }
 
-int replay(const Flags& flags) {
+int replay(Flags flags) {
+  const auto chosen = sender::choose_collector(flags.to, sender::read_connect_places());
+  if (!chosen) {
+    print_error(chosen.error().message);
+    return kExitFailed;
+  }
+  flags.to = *chosen;
   Totals totals;
   auto sources = open_sources(flags.folder, totals);
   if (!sources) {
@@ -158,8 +165,9 @@ void add_replay(CLI::App& app, int* exit_code) {
   command->add_option("folder", flags->folder, "A data folder, a run's folder, a spool or the folder of all spools")
       ->required()
       ->type_name("DIR");
-  command->add_option("--to", flags->to, "Control address of the collector, tcp://127.0.0.1:5123")
-      ->required()
+  command
+      ->add_option("--to", flags->to,
+                   "The line that the collector printed; without it what a sender would take: $SIDEBAND_COLLECTOR, …")
       ->type_name("URL");
   command->add_option("--deadline-s", flags->deadline_s, "Give up after so many seconds; the default is 3600")
       ->type_name("N");

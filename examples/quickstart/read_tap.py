@@ -1,10 +1,16 @@
-"""Prints each new value that a collector stores: read_tap.py tcp://127.0.0.1:5126"""
-import struct, sys, xxhash, zmq
+"""Prints each new value that a collector stores: read_tap.py "$SIDEBAND_TAP", the line that it prints."""
+import struct, sys, xxhash, zmq, zmq.utils.z85
+from urllib.parse import parse_qsl
 import sideband_pb2 as pb  # protoc -I proto --python_out=build sideband.proto
 
 names, tables = {}, {}
 socket = zmq.Context().socket(zmq.SUB)
-socket.connect(sys.argv[1])
+address, _, parameters = sys.argv[1].partition("?")
+keys = {name: zmq.utils.z85.encode(bytes.fromhex(digits)) for name, digits in parse_qsl(parameters)}
+if keys:  # none with --insecure
+    socket.curve_serverkey, socket.curve_secretkey = keys["server_key"], keys["key"]
+    socket.curve_publickey = zmq.curve_public(keys["key"])
+socket.connect(address)
 socket.subscribe(b"")  # or a prefix of project/run/
 while True:
     topic, frame = socket.recv_multipart()

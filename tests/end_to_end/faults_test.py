@@ -26,7 +26,7 @@ class Faults(PointsCase):
         self.control, self.data = self.enterContext(Relay()), self.enterContext(Relay())
         self.data.cut_after_bytes = CUT_AFTER_BYTES
         self.collector = self.enterContext(
-            RealCollector(self.folder / "data", "--advertise-data", self.data.endpoint)
+            RealCollector(self.folder / "data", "--insecure", "--advertise-data", self.data.endpoint)
         )
         self.aim()
 

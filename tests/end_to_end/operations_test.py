@@ -73,7 +73,7 @@ class OperationsCase(PointsCase):
     def leave_spool(self) -> None:
         """A finished stream that nobody took."""
         with Collector() as collector:
-            nobody = collector.control
+            nobody = collector.connect
         self.start_sender(nobody, POINTS, deadline_ms=100).wait(DEADLINE_S)
 
     def assert_sample(self, folder: Folder) -> None:
@@ -116,7 +116,7 @@ class Backup(OperationsCase):
     def setUpClass(cls):
         root = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.data, cls.backup = root / "data", root / "backup"
-        with RealCollector(cls.data) as collector, SteadySender(collector.control):
+        with RealCollector(cls.data) as collector, SteadySender(collector.connect):
             cls.wait_for_more_than(10_000)
             cls.copied = run_bash(commands("backup"), DATA=cls.data, BACKUP=cls.backup)
             cls.wait_for_more_than(stored_bytes(cls.backup))

@@ -25,7 +25,7 @@ class Pipeline(PointsCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        with RealCollector(cls.folder / "data") as collector, Tap(collector.tap) as tap:
+        with RealCollector(cls.folder / "data") as collector, Tap(collector.connect_tap) as tap:
             cls.wait_for_tap(collector, tap)
             cls.report = cls.train(collector)
             cls.run_until(tap, lambda: len(tap.reader.ends) == 1 + RANKS)
@@ -36,7 +36,7 @@ class Pipeline(PointsCase):
     @classmethod
     def wait_for_tap(cls, collector: RealCollector, tap: Tap) -> None:
         """Only what comes on the tap proves that its subscription has arrived."""
-        sender = run_sender(collector.control, "--project", "first", "--points", "10")
+        sender = run_sender(collector.connect, "--project", "first", "--points", "10")
         cls.run_until(tap, lambda: tap.reader.ends)
         if sender.wait(DEADLINE_S) != 0:
             raise AssertionError(f"deliver a first stream: expected exit 0, found {sender.returncode}")
@@ -53,7 +53,7 @@ class Pipeline(PointsCase):
         environment |= {"HOME": str(cls.folder), "SIDEBAND_SPOOL_DIR": str(cls.folder / "spool")}
         report = cls.folder / "report.json"
         subprocess.run(
-            [binary("digits"), "--ranks", str(RANKS), "--epochs", "3", "--collector", collector.control,
+            [binary("digits"), "--ranks", str(RANKS), "--epochs", "3", "--collector", collector.connect,
              "--name", "pipeline", "--report", str(report)],
             cwd=REPOSITORY, env=environment, check=True, timeout=DEADLINE_S, stdout=subprocess.DEVNULL,
         )  # fmt: skip

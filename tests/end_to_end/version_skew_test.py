@@ -98,7 +98,7 @@ class ALaterSender(SkewCase):
         writer.end()
         self.session = LaterSession(self.store, 1, time.time_ns, random64)
         self.session.ended = True
-        with Uplink(self.collector.control, self.session) as uplink:
+        with Uplink(self.collector.connect, self.session) as uplink:
             self.assertTrue(uplink.run_until(lambda: self.session.state == CLOSED, DEADLINE_S), self.collector.log())
 
     def test_the_version_in_common_is_chosen(self):
@@ -157,7 +157,7 @@ class ALaterCollector(SkewCase):
         collector = Collector()
         self.sessions = collector.sessions = LaterSessions(collector.sessions.data_endpoint)
         with collector:
-            self.sent = self.send(collector.control, DEADLINE_S * 1000)
+            self.sent = self.send(collector.connect, DEADLINE_S * 1000)
         self.reader = PointReader()
         for frame in collector.stored_frames():
             self.reader.feed(frame)
@@ -176,7 +176,7 @@ class AnotherMajorVersion(SkewCase):
         """The real sender meets a collector that speaks version 2 only."""
         with Collector() as collector:
             collector.sessions.min_version = collector.sessions.max_version = 2
-            return self.send(collector.control, 1_000)
+            return self.send(collector.connect, 1_000)
 
     def test_the_sender_names_both_versions_once_while_it_runs(self):
         said = [line for line in self.refuse().stderr.splitlines() if "the data waits in" in line]
@@ -186,7 +186,7 @@ class AnotherMajorVersion(SkewCase):
     def test_the_sender_says_that_its_data_stays(self):
         refused = self.refuse()
         self.assertEqual(refused.returncode, 3)
-        self.assertIn(f"sideband replay {self.folder / 'spool'}", refused.stderr)
+        self.assertIn(f"sideband replay '{self.folder / 'spool'}", refused.stderr)
 
     def test_a_fitting_collector_gets_everything_later(self):
         self.refuse()
@@ -210,7 +210,7 @@ class AnotherMajorVersion(SkewCase):
         StreamWriter(Identity(77, bytes(16), "skew", "skew-run"), store, KEYS, SEED).begin_segment()
         session = SenderSession(store, 1, time.time_ns, random64)
         session.min_version = session.max_version = 2
-        with Uplink(collector.control, session) as uplink:
+        with Uplink(collector.connect, session) as uplink:
             self.assertTrue(uplink.run_until(lambda: session.state == SPOOL_ONLY, DEADLINE_S), collector.log())
         return session.last_error.text
 
@@ -257,7 +257,7 @@ class EarlierReleases(SkewCase):
             kept = read_paths(data).reader.frames
             with RealCollector(data) as collector:
                 told = self.tool("replay", str(data), "--to", collector.connect)
-                more = self.send(collector.control, DEADLINE_S * 1000)
+                more = self.send(collector.connect, DEADLINE_S * 1000)
             self.assertIn("1 stream, 0 frames, 0 bytes sent", told.stdout)
             self.assertEqual(more.returncode, 0, more.stderr)
             self.assertLess(kept.items(), read_paths(data).reader.frames.items())

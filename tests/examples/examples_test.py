@@ -98,7 +98,7 @@ class Examples(unittest.TestCase):
 
     def test_the_tap_reader_sees_what_the_quickstart_logs(self) -> None:
         endpoints = self.start_collector()
-        reader = self.start_tap_reader(endpoints["tap"])
+        reader = self.start_tap_reader(endpoints["connect_tap"])
         # Until the tap knows the reader, what is stored passes it by: so the program runs until one of its values arrives.
         while not select.select([reader.stdout], [], [], 0)[0]:
             ran = self.run_program(self.quickstart)

@@ -179,7 +179,7 @@ class Scene:
     def _make_collector(self, data_dir: pathlib.Path) -> None:
         self.collector_shim = Shim(self.folder / f"collector-{data_dir.name}.faults", data_dir)
         self.collector = RealCollector(
-            data_dir, "--heartbeat-ms", HEARTBEAT_MS, "--advertise-control", self.control.endpoint,
+            data_dir, "--insecure", "--heartbeat-ms", HEARTBEAT_MS, "--advertise-control", self.control.endpoint,
             "--advertise-data", self.data.endpoint, environment=self.collector_shim.environment,
         )  # fmt: skip
         self.collector.open_log()

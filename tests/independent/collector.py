@@ -32,7 +32,7 @@ class Collector:
         self._router.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self._sub = self._bind(zmq.SUB)
         self._sub.setsockopt(zmq.SUBSCRIBE, b"")
-        self.control = self._router.getsockopt_string(zmq.LAST_ENDPOINT)
+        self.control = self.connect = self._router.getsockopt_string(zmq.LAST_ENDPOINT)
         self.sessions.data_endpoint = self._sub.getsockopt_string(zmq.LAST_ENDPOINT)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="collector")

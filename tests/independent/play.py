@@ -7,6 +7,8 @@ import time
 
 import zmq
 
+import connect_line
+
 import contract
 from conversation import Event
 from sideband_frames import decode_frame, decode_stream_seq, encode_frame
@@ -28,8 +30,8 @@ def _receive(socket: zmq.Socket, line: Line) -> list[bytes]:
 class SenderRole:
     """Plays the sender's lines to a collector."""
 
-    def __init__(self, control_endpoint: str):
-        self._control_endpoint = control_endpoint
+    def __init__(self, line: str):
+        self._control_endpoint, self._keys = connect_line.split(line)
         self._context = zmq.Context()
         self._control = self._data = None
         self._tokens: dict[int, int] = {}  # the file's: the collector's
@@ -108,7 +110,7 @@ class SenderRole:
         socket.setsockopt(zmq.SNDTIMEO, DEADLINE_S * 1000)
         if kind == zmq.XPUB:
             socket.setsockopt(zmq.XPUB_NODROP, 1)
-        socket.connect(endpoint)
+        connect_line.connect(socket, endpoint, self._keys)
         return socket
 
     def _close(self) -> None:

@@ -16,6 +16,8 @@ from collections.abc import Callable
 
 import zmq
 
+import connect_line
+
 from points import Point, PointReader
 from sideband_frames import Damage, ScannedFrame, TornTail, decode_frame, scan
 
@@ -61,7 +63,7 @@ def _escape(name: str) -> str:
 class Tap:
     """A subscription to the tap: feeds a PointReader."""
 
-    def __init__(self, endpoint: str, topic: bytes = b""):
+    def __init__(self, line: str, topic: bytes = b""):
         self.reader = PointReader()
         self.topics: set[bytes] = set()
         self._context = zmq.Context()
@@ -69,7 +71,7 @@ class Tap:
         self._sub.setsockopt(zmq.LINGER, 0)
         self._sub.setsockopt(zmq.RCVHWM, 0)
         self._sub.setsockopt(zmq.SUBSCRIBE, topic)
-        self._sub.connect(endpoint)
+        connect_line.connect(self._sub, *connect_line.split(line))
 
     def __enter__(self) -> "Tap":
         return self

@@ -26,7 +26,7 @@ class EdgeCase(PointsCase):
 
     def setUp(self):
         self.data_dir = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "data"
-        self.collector = self.enterContext(RealCollector(self.data_dir, *self.flags))
+        self.collector = self.enterContext(RealCollector(self.data_dir, "--insecure", *self.flags))
         self.store = FrameStore()
         self.writer = StreamWriter(Identity(STREAM_ID, bytes(16), "p", "r"), self.store, keys=4, seed=1)
         self.writer.begin_segment()

@@ -26,7 +26,7 @@ class RealCollectorCase(PointsCase):
         self.collector = self.enterContext(RealCollector(self.data_dir))
 
     def send(self, *arguments: str) -> None:
-        self.assertEqual(run_sender(self.collector.control, *arguments).wait(DEADLINE_S), 0, self.collector.log())
+        self.assertEqual(run_sender(self.collector.connect, *arguments).wait(DEADLINE_S), 0, self.collector.log())
 
     def read(self):
         folder = read_paths(self.data_dir)
@@ -60,7 +60,7 @@ class Storing(RealCollectorCase):
         sent = [store.get(seq) for seq in range(1, store.head_seq + 1)]
         session = SenderSession(store, 1, lambda: 1, random64)
         session.ended = True
-        with Uplink(self.collector.control, session) as uplink:
+        with Uplink(self.collector.connect, session) as uplink:
             self.assertTrue(uplink.run_until(lambda: session.state == CLOSED, DEADLINE_S), self.collector.log())
         self.assertEqual([frame.bytes for frame in self.read().frames.values()], sent)
 
@@ -69,7 +69,7 @@ class Storing(RealCollectorCase):
         self.assert_sample(self.read(), seed=2, points=4000, keys=4)
 
     def test_ranks_of_one_run_share_its_folder(self):
-        ranks = [run_sender(self.collector.control, "--rank", str(r), "--points", "2000", "--keys", "4") for r in range(4)]
+        ranks = [run_sender(self.collector.connect, "--rank", str(r), "--points", "2000", "--keys", "4") for r in range(4)]
         self.assertEqual([sender.wait(DEADLINE_S) for sender in ranks], [0] * 4)
         self.assertEqual(sorted({p.rank for p in self.read().points}), [0, 1, 2, 3])
         self.assertEqual([f.name for f in (self.data_dir / "runs").iterdir()], ["independent-run"])
@@ -81,7 +81,7 @@ class Storing(RealCollectorCase):
         writer.log_rows(250)
         writer.end()
         for open_count in (1, 2):
-            self.assertTrue(deliver(self.collector.control, store, open_count, DEADLINE_S))
+            self.assertTrue(deliver(self.collector.connect, store, open_count, DEADLINE_S))
         reader = self.read()
         self.assert_sample(reader, seed=1, points=1000, keys=4)
         self.assertEqual(reader.doubles, 0)
@@ -129,9 +129,9 @@ class Tapping(RealCollectorCase):
         writer.begin_segment()
         writer.log_rows(10)
         session = SenderSession(store, 1, lambda: 1, random64)
-        with Uplink(self.collector.control, session) as uplink:
+        with Uplink(self.collector.connect, session) as uplink:
             self.assertTrue(uplink.run_until(lambda: session.committed_seq == store.head_seq, DEADLINE_S))
-            with Tap(self.collector.tap, topic_of("tap project", "tap-run")) as tap:
+            with Tap(self.collector.connect_tap, topic_of("tap project", "tap-run")) as tap:
                 self.assertTrue(tap.run_until(lambda: (9, 2) in tap.reader.frames, DEADLINE_S), self.collector.log())
                 writer.log_rows(10)
                 uplink.run_until(lambda: session.committed_seq == store.head_seq, DEADLINE_S)
@@ -140,14 +140,14 @@ class Tapping(RealCollectorCase):
         self.assertEqual(tap.reader.unreadable_points, 0)
 
     def test_the_topic_is_the_escaped_project_and_run(self):
-        with Tap(self.collector.tap) as tap:
-            sender = run_sender(self.collector.control, "--project", "a b/é", "--run-id", "r.1", "--points", "40")
+        with Tap(self.collector.connect_tap) as tap:
+            sender = run_sender(self.collector.connect, "--project", "a b/é", "--run-id", "r.1", "--points", "40")
             self.assertTrue(tap.run_until(lambda: tap.topics, DEADLINE_S))
             self.assertEqual(sender.wait(DEADLINE_S), 0)
         self.assertEqual(tap.topics, {b"a%20b%2F%C3%A9/r.1/"})
 
     def test_another_runs_topic_brings_nothing_of_this_run(self):
-        with Tap(self.collector.tap, topic_of("independent", "second")) as tap:
+        with Tap(self.collector.connect_tap, topic_of("independent", "second")) as tap:
             self.send("--run-id", "first", "--points", "40")
             self.send("--run-id", "second", "--points", "40")
             self.assertTrue(tap.run_until(lambda: tap.reader.ends, DEADLINE_S))
@@ -161,13 +161,13 @@ class Crashing(RealCollectorCase):
         writer = StreamWriter(Identity(11, bytes(16), "p", "r"), store, keys=8, seed=1)
         writer.begin_segment()
         session = SenderSession(store, 1, lambda: 1, random64)
-        with Uplink(self.collector.control, session) as uplink:
+        with Uplink(self.collector.connect, session) as uplink:
             for _ in range(3):
                 self.log_and_send(writer, session, uplink)
                 self.collector.kill()
                 self.log_more(writer)
                 self.collector.start()
-                uplink.endpoint = self.collector.control
+                uplink.endpoint = self.collector.connect
                 self.assertTrue(uplink.run_until(lambda: session.committed_seq == store.head_seq, DEADLINE_S))
             writer.end()
             session.ended = True

@@ -13,7 +13,7 @@ class Transcripts(unittest.TestCase):
     def test_the_collector_answers_as_in_each_transcript(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name, transcript in transcripts("collector"):
-            with self.subTest(name), RealCollector(folder / name) as collector, SenderRole(collector.control) as role:
+            with self.subTest(name), RealCollector(folder / name) as collector, SenderRole(collector.connect) as role:
                 role.play(transcript)
 
 

@@ -50,7 +50,7 @@ class RealSenderCase(PointsCase):
 class ToTheIndependentCollector(RealSenderCase):
     def send(self, points: int, keys: int, seed: int) -> tuple[PointReader, Collector, dict]:
         with Collector() as collector:
-            report = self.finish(self.start(collector.control, points, keys, seed))
+            report = self.finish(self.start(collector.connect, points, keys, seed))
             self.assertTrue(collector.wait_for(collector.has_ended))
             reader = PointReader()
             for frame in collector.stored_frames():
@@ -97,7 +97,7 @@ class ToTheIndependentCollector(RealSenderCase):
 
     def test_a_broken_session_is_mended_in_mid_stream(self):
         with Collector() as collector:
-            sender = self.start(collector.control, 200_000, 20, 3)
+            sender = self.start(collector.connect, 200_000, 20, 3)
             self.assertTrue(collector.wait_for(lambda: any(s.frames for s in collector.sessions.streams.values())))
             collector.break_session()
             self.finish(sender)
@@ -111,7 +111,7 @@ class ToTheIndependentCollector(RealSenderCase):
 class ThroughTheRealCollector(RealSenderCase):
     def test_the_independent_reader_finds_every_point(self):
         with RealCollector(self.folder / "data") as collector:
-            self.finish(self.start(collector.control, 20_000, 20, 3))
+            self.finish(self.start(collector.connect, 20_000, 20, 3))
             folder = read_paths(self.folder / "data")
         self.assertEqual((folder.damage, folder.torn), ([], []))
         self.assert_cpp_sample(folder.reader, 20_000, 20, 3)
@@ -123,7 +123,7 @@ class LeftBehind(RealSenderCase):
     def leave_spool(self) -> pathlib.Path:
         """A finished stream that nobody took."""
         with Collector() as collector:
-            nobody = collector.control
+            nobody = collector.connect
         sender = self.start(nobody, 2_000, 4, 3, deadline_ms=100)
         sender.communicate(timeout=DEADLINE_S)
         self.assertEqual(sender.returncode, 3)
@@ -136,7 +136,7 @@ class LeftBehind(RealSenderCase):
     def deliver(self, spool: pathlib.Path) -> PointReader:
         """Through the real collector, to the reader."""
         with RealCollector(self.folder / "data") as collector:
-            sender = run_sender(collector.control, "--deliver", str(spool))
+            sender = run_sender(collector.connect, "--deliver", str(spool))
             self.assertEqual(sender.wait(DEADLINE_S), 0, collector.log())
             return read_paths(self.folder / "data").reader
 
@@ -148,7 +148,7 @@ class LeftBehind(RealSenderCase):
 
     def test_after_kill_9_the_spool_holds_the_first_points_without_a_hole(self):
         with Collector() as collector:
-            nobody = collector.control
+            nobody = collector.connect
         sender = self.start(nobody, 40_000_000, 4, 3)
         self.wait_for_spool_bytes(sender, 200_000)
         sender.kill()

@@ -17,6 +17,8 @@ from collections.abc import Callable
 
 import zmq
 
+import connect_line
+
 from contract import pb
 from frame_store import FrameStore, SpoolFolder, config_of
 from sender_session import CLOSED, SPOOL_ONLY, CloseSockets, ConnectData, OpenControl, SendControl, SendData, SenderSession
@@ -30,7 +32,7 @@ class Uplink:
     """Carries out what a SenderSession decides. Owns the sockets; single-threaded."""
 
     def __init__(self, endpoint: str, session: SenderSession):
-        self.endpoint, self.session = endpoint, session
+        self.endpoint, self.session = endpoint, session  # the line of the collector
         self._context = zmq.Context()
         self._control: zmq.Socket | None = None
         self._data: zmq.Socket | None = None
@@ -83,7 +85,7 @@ class Uplink:
         for action in actions:
             match action:
                 case OpenControl():
-                    self._control = self._connect(zmq.DEALER, self.endpoint)
+                    self._control = self._connect(zmq.DEALER, connect_line.split(self.endpoint)[0])
                 case ConnectData(endpoint):
                     self._data = self._connect(zmq.XPUB, endpoint)
                 case SendControl(frame):
@@ -127,7 +129,7 @@ class Uplink:
         if kind == zmq.XPUB:
             socket.setsockopt(zmq.XPUB_NODROP, 1)
             socket.setsockopt(zmq.SNDHWM, LARGE_HIGH_WATER_MARK)
-        socket.connect(endpoint)
+        connect_line.connect(socket, endpoint, connect_line.split(self.endpoint)[1])
         return socket
 
     def _close(self) -> None:
@@ -161,13 +163,13 @@ def deliver(endpoint: str, store: FrameStore, open_count: int, deadline_s: float
     if session.state == CLOSED:
         return True
     why = session.last_error.text if session.last_error else "no answer"
-    print(f"sender: expected COMMIT of seq {store.head_seq}, have {session.committed_seq}; {why}: {endpoint}", file=sys.stderr)
+    print(f"sender: expected COMMIT of seq {store.head_seq}, have {session.committed_seq}; {why}: {connect_line.split(endpoint)[0]}", file=sys.stderr)
     return False
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--connect", required=True, help="control endpoint of the collector")
+    parser.add_argument("--connect", required=True, help="the line that the collector prints")
     parser.add_argument("--project", default="independent")
     parser.add_argument("--run-id", default="independent-run")
     parser.add_argument("--rank", type=int, default=0)

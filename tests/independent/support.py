@@ -130,7 +130,7 @@ class RealCollector:
         )  # fmt: skip
         endpoints = json.loads(self._read_line())
         self.control, self.data, self.tap = endpoints["control"], endpoints["data"], endpoints["tap"]
-        self.connect = endpoints["connect"]  # for our own programs
+        self.connect, self.connect_tap = endpoints["connect"], endpoints["connect_tap"]  # with keys
 
     def kill(self) -> None:
         """kill -9."""
