@@ -56,6 +56,7 @@ Result<std::unique_ptr<Collector>> Collector::open(const CollectorOptions& optio
 
 // What ACK announces for data; the rest goes into endpoints_.
 Result<std::string> Collector::bind_all(const CollectorOptions& options, Socket& router, Socket& sub, Socket& xpub) {
+  if (!options.runtime_dir.empty()) open_local_door(options.runtime_dir, router, sub, xpub);
   if (keys_) {
     for (Socket* socket : {&router, &sub, &xpub}) socket->require_keys(keys_->server_secret());
   }
@@ -76,7 +77,6 @@ Result<std::string> Collector::bind_all(const CollectorOptions& options, Socket&
     endpoints_.tap = options.advertise_tap;
   }
   complete_endpoints(*announced_control);
-  if (!options.runtime_dir.empty()) open_local_door(options.runtime_dir);
   return announced_data;
 }
 
@@ -102,12 +102,21 @@ void Collector::complete_endpoints(const std::string& control) {
     spdlog::warn("`sideband keygen` will not know our address: {}", written.error().message);
 }
 
-// A collector that is not found this way is reached by its line all the same.
-void Collector::open_local_door(const std::filesystem::path& runtime_dir) {
-  auto door = LocalDoor::open(runtime_dir);
-  const auto published =
-      door ? door->publish(endpoints_.connect, endpoints_.connect_tap) : tl::unexpected(door.error());
-  if (!published) return spdlog::warn(published.error().message);
+// Before keys are required: a peer on a local socket needs none. A collector that cannot be found this way is reached
+// by its line all the same.
+void Collector::open_local_door(const std::filesystem::path& runtime_dir, Socket& router, Socket& sub, Socket& xpub) {
+  const auto open = [&]() -> Result<LocalDoor> {
+    auto door = LocalDoor::open(runtime_dir);
+    if (!door) return door;
+    for (const auto& [socket, name] :
+         {std::pair{&router, "control"}, std::pair{&sub, "data"}, std::pair{&xpub, "tap"}}) {
+      if (auto bound = socket->bind(door->endpoint(name)); !bound) return tl::unexpected(bound.error());
+    }
+    if (auto published = door->publish(); !published) return tl::unexpected(published.error());
+    return door;
+  };
+  auto door = open();
+  if (!door) return spdlog::warn(door.error().message);
   local_door_ = std::move(*door);
 }
 
@@ -143,6 +152,7 @@ Result<void> Collector::start(const CollectorOptions& options) {
 
   SessionTable sessions(
       {.data_endpoint = *announced_data,
+       .local_data_endpoint = local_door_ ? local_door_->endpoint("data") : "",
        .store_id = data_dir->store_id(),
        .lets_write = [access = access_.get()](std::string_view user) { return access->lets_write(user); },
        .heartbeat_ms = options.heartbeat_ms,

@@ -120,7 +120,7 @@ class Collector {
                                              Socket& xpub);
   [[nodiscard]] Result<void> prepare_keys(const CollectorOptions& options);
   void complete_endpoints(const std::string& control);
-  void open_local_door(const std::filesystem::path& runtime_dir);
+  void open_local_door(const std::filesystem::path& runtime_dir, Socket& router, Socket& sub, Socket& xpub);
   [[nodiscard]] Result<void> start_threads(Store store, std::unique_ptr<Receiver> receiver);
 
   CollectorEndpoints endpoints_;

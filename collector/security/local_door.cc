@@ -40,15 +40,15 @@ Result<LocalDoor> LocalDoor::open(const std::filesystem::path& folder) {
       "local programs find another collector of this user; they reach this one by its line only: " + folder.string());
 }
 
-Result<void> LocalDoor::publish(const std::string& connect, const std::string& connect_tap) const {
-  if (auto written = replace_file(folder_ / kLocalConnectFile, connect + "\n"); !written) return written;
-  return replace_file(folder_ / kLocalTapFile, connect_tap + "\n");
+Result<void> LocalDoor::publish() const {
+  if (auto written = replace_file(folder_ / kLocalConnectFile, endpoint("control") + "\n"); !written) return written;
+  return replace_file(folder_ / kLocalTapFile, endpoint("tap") + "\n");
 }
 
 LocalDoor::~LocalDoor() {
   if (!lock_) return;
-  ::unlink((folder_ / kLocalConnectFile).c_str());
-  ::unlink((folder_ / kLocalTapFile).c_str());
+  for (const char* name : {kLocalConnectFile, kLocalTapFile, "control", "data", "tap"})
+    ::unlink((folder_ / name).c_str());
 }
 
 }  // namespace sideband::collector

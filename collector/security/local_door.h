@@ -1,8 +1,9 @@
 // Lets the programs of the same user on this host find the collector without being told: the lines to connect by, in
 // the runtime folder (frame/runtime_folder.h), which nobody else may enter.
 //
-//   lock          held while a collector is found here; the lines of one that was killed are replaced by the next
-//   connect       for senders, connect_tap for readers; files 0600
+//   lock                 held while a collector is found here; what one that was killed left is replaced by the next
+//   control, data, tap   local sockets: no keys, the kernel says which user connects
+//   connect              the line for senders, connect_tap for readers; files 0600
 #pragma once
 
 #include <filesystem>
@@ -19,10 +20,13 @@ class LocalDoor {
   [[nodiscard]] static Result<LocalDoor> open(const std::filesystem::path& folder);
   LocalDoor(LocalDoor&&) noexcept = default;
   LocalDoor& operator=(LocalDoor&&) noexcept = default;
-  // Takes the lines away.
+  // Takes the lines and the sockets away.
   ~LocalDoor();
 
-  [[nodiscard]] Result<void> publish(const std::string& connect, const std::string& connect_tap) const;
+  // "ipc://FOLDER/control", …
+  [[nodiscard]] std::string endpoint(const char* name) const { return "ipc://" + (folder_ / name).string(); }
+  // Says that the sockets are there.
+  [[nodiscard]] Result<void> publish() const;
 
  private:
   LocalDoor(std::filesystem::path folder, frame::FileDescriptor lock)

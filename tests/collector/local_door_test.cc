@@ -23,8 +23,8 @@ class LocalDoorTest : public ::testing::Test {
 
 TEST_F(LocalDoorTest, LinesArePublished) {
   const auto door = LocalDoor::open(folder());
-  ASSERT_TRUE(door && door->publish("tcp://a:1", "tcp://a:2"));
-  EXPECT_EQ(line("connect") + " " + line("connect_tap"), "tcp://a:1 tcp://a:2");
+  ASSERT_TRUE(door && door->publish());
+  EXPECT_EQ(line("connect"), "ipc://" + (folder() / "control").string());
 }
 
 TEST_F(LocalDoorTest, FolderIsClosedToOthers) {
@@ -41,7 +41,7 @@ TEST_F(LocalDoorTest, SecondCollectorDoesNotTakeItOver) {
 TEST_F(LocalDoorTest, LinesGoWithTheCollector) {
   {
     const auto door = LocalDoor::open(folder());
-    ASSERT_TRUE(door && door->publish("tcp://a:1", "tcp://a:2"));
+    ASSERT_TRUE(door && door->publish());
   }
   EXPECT_FALSE(std::filesystem::exists(folder() / "connect"));
 }
@@ -50,8 +50,8 @@ TEST_F(LocalDoorTest, LinesOfAKilledCollectorAreReplaced) {
   ASSERT_TRUE(LocalDoor::open(folder()));
   std::ofstream(folder() / "connect") << "tcp://old:1\n";
   const auto door = LocalDoor::open(folder());
-  ASSERT_TRUE(door && door->publish("tcp://a:1", "tcp://a:2"));
-  EXPECT_EQ(line("connect"), "tcp://a:1");
+  ASSERT_TRUE(door && door->publish());
+  EXPECT_EQ(line("connect"), "ipc://" + (folder() / "control").string());
 }
 
 TEST_F(LocalDoorTest, FolderThatOthersMayEnterIsRefused) {
