@@ -30,6 +30,8 @@ constexpr int kDeeds = 4;
 
 class ForkStorm : public testing::Test {
  protected:
+  ~ForkStorm() override { remove_rings_below(folder_.path()); }
+
   void SetUp() override {
     run_.emplace(sideband::Run::open({.project = "storm",
                                       .run_id = "storm",

@@ -22,6 +22,8 @@ constexpr std::chrono::milliseconds kLong{60'000};
 
 class RunForkTest : public testing::Test {
  protected:
+  ~RunForkTest() override { remove_rings_below(folder_.path()); }
+
   // Nobody listens at port 1, so waiting for a delivery is of no use.
   sideband::Run open(const std::string& run_id) {
     return sideband::Run::open({.project = "digits",

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <variant>
 #include <vector>
+
+#include <unistd.h>
 
 #include "frame/frame_file.h"
 #include "tests/sender/log_reader.h"
@@ -45,6 +49,15 @@ inline std::vector<Point> points_below(const std::filesystem::path& root) {
     all.insert(all.end(), points.begin(), points.end());
   }
   return all;
+}
+
+// The rings of the spools below `root`, which children that never finished left in shared memory.
+inline void remove_rings_below(const std::filesystem::path& root) {
+  const auto rings = std::filesystem::path("/dev/shm") / ("sideband-" + std::to_string(::geteuid()));
+  std::error_code ignored;
+  for (const auto& spool : std::filesystem::directory_iterator(root, ignored)) {
+    std::filesystem::remove_all(rings / spool.path().filename(), ignored);
+  }
 }
 
 }  // namespace sideband::sender
