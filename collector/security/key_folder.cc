@@ -126,7 +126,7 @@ Result<CurveKey> KeyFolder::add_key(const std::string& name, Role role) const {
   auto secret = make_secret_key();
   if (!secret) return secret;
   const auto public_key = public_key_of(*secret);
-  if (!public_key) return public_key;
+  if (!public_key) return tl::unexpected(public_key.error());
   auto text = read_text(authorized_path());
   if (!text) return tl::unexpected(text.error());
   if (!text->empty() && text->back() != '\n') *text += '\n';

@@ -323,5 +323,22 @@ TEST_F(StoreTest, NamesStoredBeforeARestartReachANewReader) {
   EXPECT_EQ(tapped(), (std::vector{make_config(kStream, 1, kRun), make_definition(kStream, 2, "loss")}));
 }
 
+TEST_F(StoreTest, RunOpenedByTwoKeysBelongsToTheOneThatLogsFirst) {
+  ask(OpenStream{100, 7, make_spool_id(1), kRun, "demo", "alice"});
+  ask(OpenStream{101, 8, make_spool_id(2), kRun, "demo", "bob"});
+  send(make_config(7, 1, kRun), 100);
+  send(make_config(8, 1, kRun), 101);
+  finish();
+  const auto voided = last<SessionVoided>();
+  ASSERT_TRUE(voided);
+  EXPECT_EQ(std::pair(voided->token, voided->reason.code), std::pair(101UL, v1::ErrorReport::CODE_AUTH));
+}
+
+TEST_F(StoreTest, RunThatWasOnlyOpenedHasNoFolder) {
+  ask(OpenStream{100, 7, make_spool_id(1), kRun, "demo", "alice"});
+  finish();
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "runs" / kRun));
+}
+
 }  // namespace
 }  // namespace sideband::collector
