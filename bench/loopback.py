@@ -50,8 +50,9 @@ def measure_round(options: argparse.Namespace, scratch: pathlib.Path) -> dict[st
                          "--spool-dir", str(scratch / "spool"), "--rows", str(options.rows)])
     raw = run_json([str(options.bin_dir / "raw_write"), "--path", str(scratch / "raw"), "--bytes", str(fast["bytes_sent"])])
     with collector(options.bin_dir, scratch / "small", False) as endpoint:
-        small = run_json([str(options.bin_dir / "small_frame_senders"), "--connect", endpoint,
-                          "--senders", str(options.senders), "--frames", str(options.frames)])
+        small = run_json([str(options.bin_dir / "sideband"), "bench", "senders", "--to", endpoint, "--json",
+                          "--count", str(options.senders), "--processes", "1",
+                          "--rate", "0", "--keys", "1", "--rows", str(options.frames)])
     stored_bytes_per_s = fast["bytes_sent"] / fast["durable_s"]
     raw_bytes_per_s = raw["bytes"] / raw["seconds"]
     return {

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 bin=build/release/bin
-for program in log_call_bench encode_bench commit_bench loopback_sender raw_write small_frame_senders; do
+for program in log_call_bench encode_bench commit_bench loopback_sender raw_write; do
   [[ -x $bin/$program ]] || { echo "bench: expected a build with SIDEBAND_BENCH=ON, found none; run: cmake --preset release -DSIDEBAND_BENCH=ON && make build; looked for $bin/$program" >&2; exit 1; }
 done
 mkdir -p build/bench

@@ -67,7 +67,7 @@ SYSTEM = re.compile(
     r"[a-z_0-9]+"  # the C++ library
     r"|(sys|linux|net|netinet|arpa|asm)/[a-z_0-9]+\.h"
     r"|(cpuid|ctype|dirent|dlfcn|errno|fcntl|float|ftw|grp|inttypes|limits|locale|math|memory|netdb|poll|pthread|pwd"
-    r"|sched|semaphore|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|termios|time|unistd|x86intrin|immintrin)\.h"
+    r"|sched|semaphore|signal|spawn|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|termios|time|unistd|x86intrin|immintrin)\.h"
 )
 # All zmq sockets of a process live in one thread, so few files may know them.
 ZMQ_FILES = (
@@ -76,6 +76,7 @@ ZMQ_FILES = (
     "collector/security/curve*",
     "collector/sockets*",
     "tools/*tap*",
+    "tools/bench_*",
 )
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -25,6 +25,7 @@ void add_data_dir(CLI::App& command, std::filesystem::path& data_dir);
 // "sideband: <message>" on stderr.
 void print_error(const std::string& message);
 
+void add_bench(CLI::App& app, int* exit_code);
 void add_collect(CLI::App& app, int* exit_code);
 void add_dump(CLI::App& app, int* exit_code);
 void add_keygen(CLI::App& app, int* exit_code);

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   app.footer("Exit status: 0 fine; 1 failed or wrong flags; 3 finished, but data was damaged, missing or lost.");
   google::protobuf::SetLogHandler(nullptr);  // what cannot be parsed is reported by who asked
   int exit_code = tools::kExitOk;
+  tools::add_bench(app, &exit_code);
   tools::add_collect(app, &exit_code);
   tools::add_dump(app, &exit_code);
   tools::add_keygen(app, &exit_code);
