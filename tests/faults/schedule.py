@@ -41,8 +41,8 @@ class Schedule:
 
     @property
     def costs(self) -> frozenset[str]:
-        quota = {faults.DROPS} if SMALL_QUOTA in self.circumstances else set()
-        return frozenset(quota).union(*(FAULTS[name].costs for step in self.steps for name in step))
+        full = {faults.DROPS} if {SMALL_QUOTA, DEEP_BACKLOG} & set(self.circumstances) else set()  # of a spool, of a ring
+        return frozenset(full).union(*(FAULTS[name].costs for step in self.steps for name in step))
 
     @property
     def trainer(self) -> TrainerSettings:
