@@ -217,7 +217,9 @@ def trainer_disk_fails(scene, rng):
 
 @fault(SPOOL, SKIPS)
 def spool_deleted(scene, rng):
-    shutil.rmtree(scene.trainer.spool(), ignore_errors=True)  # the trainer may make it again meanwhile
+    gone = scene.folder / f"deleted-{len(list(scene.folder.glob('deleted-*')))}"
+    scene.trainer.spool().rename(gone)  # at once: the trainer would go on in a folder that is half deleted
+    shutil.rmtree(gone)
     yield
 
 
@@ -268,7 +270,8 @@ def spool_rots(scene, rng):
 @fault(SPOOL)
 def spool_claimed_twice(scene, rng):
     """Two copies of the spool of a living trainer are delivered, too: their open counts are equal."""
-    copies = [scene.folder / f"copy-{len(scene.trainers)}-{number}" for number in range(2)]
+    known = len(list(scene.folder.glob("copy-*")))
+    copies = [scene.folder / f"copy-{known + number}" for number in range(2)]
     for copy in copies:
         shutil.copytree(scene.trainer.spool(), copy, ignore_dangling_symlinks=True)
     yield

@@ -68,11 +68,13 @@ def draw(seed: int, max_steps: int = 3) -> Schedule:
 
 
 def fits(schedule: Schedule, name: str, *others: str) -> bool:
-    """What nobody could count: drops of a trainer that is killed just then, holes in a spool whose stream is refused."""
+    """Left out is what nobody could count: drops of a trainer that is killed just then, holes in a spool whose stream is
+    refused. And a trainer that was fenced meets no clash."""
     costs = schedule.costs.union(FAULTS[name].costs, *(FAULTS[other].costs for other in others))
-    if faults.SKIPS in costs and "stream_clash" in {name, *others, *schedule.names}:
+    names = {name, *others, *schedule.names}
+    if "stream_clash" in names and (faults.SKIPS in costs or "spool_claimed_twice" in names):
         return False
-    return faults.DROPS not in costs or not KILLS_TRAINER & {name, *others, *schedule.names}
+    return faults.DROPS not in costs or not KILLS_TRAINER & names
 
 
 def may_join(first: faults.Fault, second: faults.Fault) -> bool:

@@ -85,8 +85,8 @@ TEST_F(FreshSenders, LeaveNoDescriptorBehind) {
 
 class SenderSocket : public testing::Test {
  protected:
-  std::unique_ptr<zmq::context_t, sender::EndContext> context_ = sender::open_context().value();
-  sender::ControlSocket control_ =
+  sender::Context context_ = sender::open_context().value();
+  sender::WatchedSocket control_ =
       sender::connect_control(*context_, "tcp://127.0.0.1:9", sender::draw_sockets()).value();
 };
 
