@@ -96,8 +96,9 @@ bool Store::claim_run(StreamState& stream) {
 }
 
 Refusal Store::storage_refusal(const Error& error) const {
-  return {v1::ErrorReport::CODE_DISK_FULL, "the collector cannot store: " + error.message, false,
-          options_.full_retry_after_ms};
+  const auto code =
+      error.code == ErrorCode::kNoSpace ? v1::ErrorReport::CODE_DISK_FULL : v1::ErrorReport::CODE_OVERLOADED;
+  return {code, "the collector cannot store: " + error.message, false, options_.full_retry_after_ms};
 }
 
 Result<RunLog*> Store::find_or_open_run(const std::string& run_id) {

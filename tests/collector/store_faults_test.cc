@@ -186,5 +186,12 @@ TEST_F(StoreFaultsTest, RunFolderThatCannotBeMadeIsSaid) {
   EXPECT_NE(last<SessionVoided>()->reason.text.find("on purpose"), std::string::npos);
 }
 
+TEST_F(StoreFaultsTest, FailureThatIsNoFullDiskIsNotCalledOne) {
+  faults_.append_error = ErrorCode::kIo;
+  send(make_log(kStream, 4));
+  finish();
+  EXPECT_EQ(last<SessionVoided>()->reason.code, v1::ErrorReport::CODE_OVERLOADED);
+}
+
 }  // namespace
 }  // namespace sideband::collector
