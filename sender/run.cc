@@ -1,15 +1,21 @@
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <numeric>
 #include <utility>
 #include <variant>
 
+#include <unistd.h>
+
 #include "sender/launch.h"
 #include "sender/publisher.h"
 #include "sender/publisher_notices.h"
 #include "sender/recorder.h"
+#include "sender/ring_folder.h"
 #include "sender/sender.h"
 #include "sender/spool_folder.h"
+#include "sender/storage_place.h"
 
 namespace sideband {
 
@@ -142,7 +148,11 @@ Result<Run> Run::open(Options options) {
   state->recorder->set_child_opener(
       [](void* context) noexcept { return static_cast<RunState*>(context)->open_in_child(); }, state.get());
   state->recorder->attach_thread();
-  return Run(std::move(state));
+  const char* verbose = std::getenv("SIDEBAND_VERBOSE");
+  const bool is_told = verbose != nullptr ? std::string_view(verbose) == "1" : ::isatty(STDERR_FILENO) == 1;
+  Run run(std::move(state));
+  if (is_told) sender::PublisherNotices().say("storage", run.storage());
+  return run;
 }
 
 Run::Run(std::unique_ptr<RunState> state) : state_(std::move(state)) {}
@@ -219,6 +229,18 @@ Stats Run::stats() const {
   const sender::DropTotals drops = state_->recorder->drops();
   stats.points_dropped = std::accumulate(drops.begin(), drops.end(), std::uint64_t{0});
   return stats;
+}
+
+std::string Run::storage() const {
+  if (state_ == nullptr) return {};
+  const auto spool = std::filesystem::path(state_->options.spool_dir) / sender::spool_name(state_->info.spool_id);
+  std::filesystem::path rings;
+  for (const auto& folder :
+       sender::ring_folders({.stream_id = 0, .spool_id = state_->info.spool_id, .spool_folder = spool})) {
+    std::error_code ignored;
+    if (rings.empty() && std::filesystem::exists(folder, ignored)) rings = folder;
+  }
+  return sender::storage_text(spool, sender::look_at_place(spool), rings, sender::look_at_place(rings));
 }
 
 const std::string& Run::id() const {

@@ -138,6 +138,9 @@ class [[gnu::visibility("default")]] Run {
   FinishReport finish(std::optional<std::chrono::milliseconds> deadline = {}, RunStatus status = RunStatus::kFinished);
 
   [[nodiscard]] Stats stats() const;
+  // One line for people: where data waits, what it survives there, and a warning for a bad place. Also said on stderr
+  // at the start, on a terminal or with SIDEBAND_VERBOSE=1.
+  [[nodiscard]] std::string storage() const;
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] const std::string& name() const;
 
