@@ -81,7 +81,8 @@ void add_load(CLI::App& command, BenchLoad& load) {
       ->check(CLI::Range(1, 100'000).description(""))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--processes", load.processes, "Processes that they are spread over; each sender takes four files")
+  command
+      .add_option("--processes", load.processes, "Processes that they are spread over; each sender takes four files")
       ->check(CLI::Range(1, 64).description(""))
       ->type_name("N")
       ->capture_default_str();

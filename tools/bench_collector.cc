@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "frame/frame_file.h"
 
@@ -85,9 +85,9 @@ BenchCollector::~BenchCollector() {
 }
 
 Result<void> BenchCollector::spawn() {
-  std::vector<std::string> arguments{"sideband",  "collect",           "--data-dir", data_dir_.string(),
-                                     "--control", or_any_port(control_), "--data",     or_any_port(data_),
-                                     "--tap",     or_any_port(tap_),     "--print-endpoints"};
+  std::vector<std::string> arguments{
+      "sideband", "collect",          "--data-dir", data_dir_.string(), "--control",        or_any_port(control_),
+      "--data",   or_any_port(data_), "--tap",      or_any_port(tap_),  "--print-endpoints"};
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

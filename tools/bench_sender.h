@@ -23,8 +23,8 @@ struct BenchStream {
   ConnectString collector;
   std::string run_id;
   std::uint64_t stream_id = 0;
-  std::uint32_t keys = 1;     // of each row
-  double rows_per_s = 0;      // each a frame; 0: as fast as credit allows
+  std::uint32_t keys = 1;      // of each row
+  double rows_per_s = 0;       // each a frame; 0: as fast as credit allows
   std::uint64_t max_rows = 0;  // 0: no limit
 };
 

@@ -54,7 +54,8 @@ class Bench {
     }
     result_.progress = processes_.progress();
     result_.lost_frames = result_.progress.to_commit - std::min(result_.progress.to_commit, result_.progress.committed);
-    if (collector_ != nullptr) result_.collector_peak_resident_mib = read_process_use(collector_->pid()).peak_resident_mib;
+    if (collector_ != nullptr)
+      result_.collector_peak_resident_mib = read_process_use(collector_->pid()).peak_resident_mib;
     return std::move(result_);
   }
 
@@ -72,9 +73,9 @@ class Bench {
         return false;
       }
       if (seconds_since(begin) > options_.deadline_s) {
-        result_.problem = fmt::format(
-            "waited {} s for {}: expected {} senders, found {} that stream and {} that are done", options_.deadline_s,
-            what, senders(), at.streaming, at.durable);
+        result_.problem =
+            fmt::format("waited {} s for {}: expected {} senders, found {} that stream and {} that are done",
+                        options_.deadline_s, what, senders(), at.streaming, at.durable);
         return false;
       }
       std::this_thread::sleep_for(kLook);

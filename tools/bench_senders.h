@@ -21,8 +21,8 @@ struct BenchSendersOptions {
 };
 
 struct BenchRestart {
-  double ready_s = 0;       // until the collector took connections
-  double streaming_s = 0;   // from its kill until all senders streamed again
+  double ready_s = 0;      // until the collector took connections
+  double streaming_s = 0;  // from its kill until all senders streamed again
 };
 
 struct BenchSendersResult {
