@@ -164,6 +164,20 @@ TEST_F(RunTest, WrongRingSizeIsRefused) {
   EXPECT_EQ(sideband::Run::open(wrong).error().code, ErrorCode::kInvalidArgument);
 }
 
+// Spool files are written, never mapped: bytes that are gone raise no SIGBUS.
+TEST_F(RunTest, SpoolThatIsTruncatedAgainAndAgainDoesNotEndTheTrainer) {
+  sideband::Run run = open();
+  Scalar loss = run.scalar("loss");
+  for (int step = 0; step < 10; ++step) {
+    loss.log(step, 1);
+    ASSERT_TRUE(run.flush(kLong));
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) std::filesystem::resize_file(entry.path(), 0);
+    }
+  }
+  EXPECT_EQ(run.stats().points_spooled, 10U);
+}
+
 TEST_F(RunTest, ForkedChildThatNeverLogsLeavesNothing) {
   sideband::Run run = open();
   run.scalar("loss").log(1, 1);
