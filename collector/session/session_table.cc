@@ -82,7 +82,12 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
            0, syn.syn_nonce());
     return std::nullopt;
   }
-  const auto verdict = fences_.claim(spool_id, syn.open_count(), syn.open_nonce());
+  const auto verdict = fences_.claim(spool_id, syn.open_count(), syn.open_nonce(), owner_of(user_));
+  if (verdict == FenceTable::Verdict::kOtherOwner) {
+    refuse(peer, {v1::ErrorReport::CODE_AUTH, "this spool came with another key before; use that one", true, 0}, 0,
+           syn.syn_nonce());
+    return std::nullopt;
+  }
   if (verdict == FenceTable::Verdict::kFenced) {
     refuse(peer,
            {v1::ErrorReport::CODE_FENCED, "another process opened this spool later, or holds a copy of it", true, 0}, 0,

@@ -293,6 +293,15 @@ TEST_F(SessionTableTest, ControlMessageOfAnotherUserFindsNoSession) {
   EXPECT_NE(table_.find(token), nullptr);
 }
 
+TEST_F(SessionTableTest, SpoolOfAnotherUserIsNotTakenOver) {
+  activate();
+  v1::Syn later = make_syn(kStream + 1);
+  later.set_open_count(9);
+  const std::string bytes = encode_frame(MessageType::kSyn, later);
+  (void)table_.receive_control("other", *frame::decode_frame(std::as_bytes(std::span(bytes))), now_, "mallory/1");
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_AUTH);
+}
+
 TEST_F(SessionTableTest, StreamOfAnotherUserIsNotTakenOver) {
   activate();
   const std::string bytes = encode_frame(MessageType::kSyn, make_syn());
