@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -54,9 +53,12 @@ ProcessUse read_process_use(pid_t pid) {
 
   std::ifstream status(folder + "/status");
   for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string name;
     double kib = 0;
-    if (std::sscanf(line.c_str(), "VmRSS: %lf", &kib) == 1) use.resident_mib = kib / 1024;
-    if (std::sscanf(line.c_str(), "VmHWM: %lf", &kib) == 1) use.peak_resident_mib = kib / 1024;
+    if (!(words >> name >> kib)) continue;
+    if (name == "VmRSS:") use.resident_mib = kib / 1024;
+    if (name == "VmHWM:") use.peak_resident_mib = kib / 1024;
   }
   std::error_code gone;
   for (std::filesystem::directory_iterator at(folder + "/fd", gone), end; !gone && at != end; at.increment(gone))
@@ -89,6 +91,7 @@ Result<void> BenchCollector::spawn() {
       "sideband", "collect",          "--data-dir", data_dir_.string(), "--control",        or_any_port(control_),
       "--data",   or_any_port(data_), "--tap",      or_any_port(tap_),  "--print-endpoints"};
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   std::array<int, 2> pipe{};
