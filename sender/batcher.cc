@@ -7,7 +7,7 @@
 #include "sender/clock.h"
 #include "sender/definition_feed.h"
 #include "sender/payload_builder.h"
-#include "sender/recorder.h"
+#include "sender/record_source.h"
 #include "sender/ring.h"
 
 namespace sideband::sender {
@@ -41,12 +41,13 @@ struct Identity {
 }  // namespace
 
 struct Batcher::Impl {
-  explicit Impl(Recorder& the_recorder)
-      : recorder(the_recorder),
-        definitions(recorder.names()),
-        clock(recorder.opened()),
-        builder(recorder.names()),
-        buffer(frame::kMaxPayloadBytes, '\0') {}
+  Impl(RecordSource& the_source, std::uint64_t points_before)
+      : source(the_source),
+        definitions(source.names()),
+        clock(source.make_clock()),
+        builder(source.names()),
+        buffer(frame::kMaxPayloadBytes, '\0'),
+        points_total(points_before) {}
 
   [[nodiscard]] DropTotals drops() const;
   void add_new_lanes();
@@ -60,7 +61,7 @@ struct Batcher::Impl {
   void write_head(WireWriter& out, const Identity& identity, std::uint64_t total) const;
   void write_tail(WireWriter& out, bool with_drops) const;
 
-  Recorder& recorder;
+  RecordSource& source;
   DefinitionFeed definitions;
   ClockMap clock;
   PayloadBuilder builder;
@@ -71,7 +72,7 @@ struct Batcher::Impl {
   std::size_t following_lane = 0;  // next_lane once this payload is done
   bool holds_definitions = false;  // the payload under way
 
-  std::uint64_t points_total = 0;
+  std::uint64_t points_total;
   DropTotals drops_now{};      // in the payload under way
   DropTotals drops_offered{};  // in the last payload that had any, given up or not
   DropTotals drops_sent{};
@@ -79,14 +80,14 @@ struct Batcher::Impl {
 };
 
 DropTotals Batcher::Impl::drops() const {
-  DropTotals totals = recorder.drops();
+  DropTotals totals = source.drops();
   for (std::size_t reason = 0; reason < totals.size(); ++reason) totals[reason] -= drops_before[reason];
   return totals;
 }
 
 void Batcher::Impl::add_new_lanes() {
-  if (recorder.rings().size() == lanes.size()) return;
-  for (std::byte* ring : recorder.rings().rings_since(lanes.size())) lanes.emplace_back(ring);
+  if (source.ring_count() == lanes.size()) return;
+  for (std::byte* ring : source.rings_since(lanes.size())) lanes.emplace_back(ring);
 }
 
 // Heads first, names later: every record before the heads has its names registered.
@@ -101,7 +102,7 @@ void Batcher::Impl::look_at_rings() {
 
 // Rings lie in files: who finds them after a kill translates their ticks as this process did.
 void Batcher::Impl::update_clock() {
-  clock.update(read_clocks(recorder.counter()));
+  source.update_clock(clock);
   const ClockLine line = clock.line();
   for (Lane& lane : lanes) lane.consumer.set_clock(line);
 }
@@ -137,7 +138,7 @@ void Batcher::Impl::release() {
     lane.consumer.release();
     lane.start = lane.consumer.cursor();
   }
-  if (builder.invalid_points() != 0) recorder.count_drop(LossReason::kInvalid, builder.invalid_points());
+  if (builder.invalid_points() != 0) source.count_drop(LossReason::kInvalid, builder.invalid_points());
   next_lane = following_lane;
 }
 
@@ -195,13 +196,14 @@ void Batcher::Impl::write_tail(WireWriter& out, bool with_drops) const {
   }
 }
 
-Batcher::Batcher(Recorder& recorder) : impl_(std::make_unique<Impl>(recorder)) {}
+Batcher::Batcher(RecordSource& source, std::uint64_t points_before)
+    : impl_(std::make_unique<Impl>(source, points_before)) {}
 Batcher::~Batcher() = default;
 
 LogPayload Batcher::next_payload(std::uint64_t stream_id, std::uint64_t seq, std::uint64_t keyframe_seq) {
   const Identity identity{stream_id, seq, keyframe_seq};
   impl_->holds_definitions = false;
-  impl_->recorder.clear_wake();
+  impl_->source.clear_wake();
   impl_->look_at_rings();
   if (impl_->definitions.owes()) return impl_->encode_definitions(identity);
   impl_->update_clock();
@@ -228,7 +230,7 @@ void Batcher::drop(LossReason reason) {
     impl_->holds_definitions = false;
     impl_->collect();
   }
-  impl_->recorder.count_drop(reason, impl_->builder.points() + impl_->builder.items());
+  impl_->source.count_drop(reason, impl_->builder.points() + impl_->builder.items());
   impl_->release();
 }
 

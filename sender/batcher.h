@@ -1,6 +1,6 @@
 // Turns what lies in the rings into LOG payloads: the seam between the logging side and the publisher.
 //
-// Owned by the publisher thread; the Recorder must outlive it. Definitions come in payloads of their own, before the
+// Owned by the publisher thread; the source must outlive it. Definitions come in payloads of their own, before the
 // first points that need them. Each payload takes the rings in turn, from the one after that which filled the last
 // payload; what one thread logged keeps its order. A rewind gets a payload of its own, so that "earlier" and "later"
 // points are told apart by seq.
@@ -16,7 +16,7 @@
 
 namespace sideband::sender {
 
-class Recorder;
+class RecordSource;
 
 struct LogPayload {
   std::string_view bytes;    // valid until the next call; at most kMaxPayloadBytes
@@ -25,7 +25,8 @@ struct LogPayload {
 
 class Batcher {
  public:
-  explicit Batcher(Recorder& recorder);
+  // `points_before`: what the stream holds already.
+  explicit Batcher(RecordSource& source, std::uint64_t points_before = 0);
   ~Batcher();
 
   // The next LOG payload under this identity, or one with empty bytes when the rings hold nothing. `keyframe_seq` is

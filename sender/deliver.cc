@@ -10,6 +10,7 @@ namespace sideband::sender {
 namespace {
 
 constexpr std::chrono::milliseconds kStep{100};
+constexpr std::int64_t kStepNs = std::chrono::nanoseconds(kStep).count();
 
 bool ends_with_end(FrameSource& source) {
   const auto bytes = source.read(source.head_seq());
@@ -26,7 +27,8 @@ std::string why_not(const Session& session) {
 }  // namespace
 
 Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings, std::chrono::milliseconds deadline,
-                              const std::function<void(const Notice&)>& say) {
+                              const std::function<void(const Notice&)>& say,
+                              const std::function<bool(const DeliverReport&)>& go_on) {
   auto context = open_context();
   if (!context) return tl::unexpected(context.error());
   auto control = connect_control(**context, settings.endpoint, settings.sockets.value_or(draw_sockets()));
@@ -37,8 +39,20 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
 
   const Session& session = uplink.session();
   const std::int64_t deadline_ns = read_clocks().monotonic_ns + std::min(deadline, kMaxDeadline).count() * kNsPerMs;
-  bool delivered = head_seq == 0;
-  for (Anchor now = read_clocks(); !delivered && now.monotonic_ns < deadline_ns; now = read_clocks()) {
+  bool delivered = head_seq == 0, stopped = false;
+  const auto report_now = [&] {
+    return DeliverReport{.delivered = delivered,
+                         .committed_seq = std::max(session.committed_seq(), session.resumed_seq()),
+                         .head_seq = head_seq,
+                         .frames_sent = uplink.frames_sent(),
+                         .bytes_sent = uplink.bytes_sent(),
+                         .frames_lost = uplink.frames_lost(),
+                         .trouble = delivered ? ""
+                                    : stopped ? "stopped"
+                                              : why_not(session)};
+  };
+  std::int64_t next_report_ns = 0;
+  for (Anchor now = read_clocks(); !delivered && !stopped && now.monotonic_ns < deadline_ns; now = read_clocks()) {
     const bool more = uplink.pump(now);
     for (const Notice& notice : uplink.take_notices()) {
       if (say) say(notice);
@@ -48,17 +62,15 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
                 (session.state() == SessionState::kClosed || session.state() == SessionState::kStreaming ||
                  session.is_stream_lost());
     if (session.state() == SessionState::kSpoolOnly) break;
+    if (go_on && now.monotonic_ns >= next_report_ns) {
+      next_report_ns = now.monotonic_ns + kStepNs;
+      stopped = !go_on(report_now());
+    }
     if (!more && !delivered)
       uplink.wait(std::min(kStep, std::chrono::milliseconds(1 + (deadline_ns - now.monotonic_ns) / kNsPerMs)));
   }
   const bool refused = session.state() == SessionState::kSpoolOnly && !delivered;
-  DeliverReport report{.delivered = delivered,
-                       .committed_seq = std::max(session.committed_seq(), session.resumed_seq()),
-                       .head_seq = head_seq,
-                       .frames_sent = uplink.frames_sent(),
-                       .bytes_sent = uplink.bytes_sent(),
-                       .frames_lost = uplink.frames_lost(),
-                       .trouble = delivered ? "" : why_not(session)};
+  DeliverReport report = report_now();
   uplink.leave();
   if (refused) return fail(ErrorCode::kUnsupported, report.trouble + ": " + drop_keys(settings.endpoint));
   return report;

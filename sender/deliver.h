@@ -22,10 +22,12 @@ struct DeliverReport {
 };
 
 // Calls `say` (which may be empty) with what people should know meanwhile, such as that nobody answers; the same kind
-// may come again. Returns by the deadline either way. Errors: an address that is none (kInvalidArgument), a collector
+// may come again. Calls `go_on` (which may be empty, too) several times a second with how far it is; false: it ends.
+// Returns by the deadline either way. Errors: an address that is none (kInvalidArgument), a collector
 // that refuses the stream (kUnsupported; trying again cannot help).
 [[nodiscard]] Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& settings,
                                             std::chrono::milliseconds deadline,
-                                            const std::function<void(const Notice&)>& say = {});
+                                            const std::function<void(const Notice&)>& say = {},
+                                            const std::function<bool(const DeliverReport&)>& go_on = {});
 
 }  // namespace sideband::sender

@@ -25,15 +25,13 @@
 #include "sender/messages.h"
 #include "sender/names.h"
 #include "sender/record.h"
+#include "sender/record_source.h"
 #include "sender/ring_pool.h"
 #include "sender/sender.h"
 
 namespace sideband::sender {
 
 struct ThreadSlot;
-
-inline constexpr std::size_t kLossReasons = 9;
-using DropTotals = std::array<std::uint64_t, kLossReasons>;  // points by LossReason
 
 // A text line, setting, tag or summary value on its way into a ring.
 struct Item {
@@ -44,14 +42,14 @@ struct Item {
   std::optional<std::int64_t> step;
 };
 
-class Recorder {
+class Recorder final : public RecordSource {
  public:
   // kInvalidArgument: ring_bytes is no power of two from 64 KiB to 1 GiB, queue_wait is negative, or flush_interval is
   // less than 1 ms: the publisher would never rest.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>> open(const Options& options);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
-  ~Recorder();
+  ~Recorder() override;
 
   // ---- any thread ----
 
@@ -67,12 +65,12 @@ class Recorder {
   void log_item(const Item& item) noexcept;
   void log_rewind(std::int64_t step) noexcept;
 
-  void count_drop(LossReason reason, std::uint64_t points) noexcept;
+  void count_drop(LossReason reason, std::uint64_t points) noexcept override;
   // Further log() calls are dropped and counted. One that is under way in another thread may still come through.
   void close() noexcept { closed_.store(true, std::memory_order_relaxed); }
 
   [[nodiscard]] std::uint64_t points_logged() const;
-  [[nodiscard]] DropTotals drops() const;
+  [[nodiscard]] DropTotals drops() const override;
 
   // ---- set up, before other threads log ----
 
@@ -97,11 +95,14 @@ class Recorder {
   // What of them is not in a file, and why; empty: all is.
   [[nodiscard]] std::string file_trouble() const;
 
-  void clear_wake() noexcept { wake_pending_.store(false, std::memory_order_relaxed); }
-  [[nodiscard]] const RingPool& rings() const { return *rings_; }
-  [[nodiscard]] Names& names() { return *names_; }
-  [[nodiscard]] const TickCounter& counter() const { return counter_; }
-  [[nodiscard]] const ClockReading& opened() const { return opened_; }
+  void clear_wake() noexcept override { wake_pending_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] const Names& names() const override { return *names_; }
+  [[nodiscard]] std::size_t ring_count() const override { return rings_->size(); }
+  [[nodiscard]] std::vector<std::byte*> rings_since(std::size_t first) const override {
+    return rings_->rings_since(first);
+  }
+  [[nodiscard]] ClockMap make_clock() const override { return ClockMap(opened_); }
+  void update_clock(ClockMap& clock) const override { clock.update(read_clocks(counter_)); }
 
  private:
   explicit Recorder(const Options& options);

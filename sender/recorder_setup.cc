@@ -110,6 +110,7 @@ void Recorder::replace_in_child() {
 void Recorder::keep_in_files(const RingHome& home) {
   if (auto moved = rings_->set_home(home); !moved) file_trouble_ = moved.error().message;
   if (std::exchange(has_files_, true)) return;
+  sweep_ring_folders(home.shared_memory);
   auto file = create_ring_file(home, kNamesFile, 0);
   if (!file) file_trouble_ = file.error().message;
   names_->keep_in(file ? NamesFile::begin(*std::move(file)) : NamesFile());

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include <fcntl.h>
@@ -51,6 +52,36 @@ Result<frame::FileDescriptor> create_in(const std::filesystem::path& folder, con
   return fail_errno("make ring file", number, path);
 }
 
+std::uint64_t device_of(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_dev : 0;
+}
+
+constexpr const char* kSpoolFile = "spool";  // "<device> <path>"
+
+// Without it the folder stays when its spool is deleted, and nothing else is wrong.
+void note_spool(const std::filesystem::path& folder, const std::filesystem::path& spool_folder) {
+  const auto path = folder / kSpoolFile;
+  const frame::FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode));
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(spool_folder, error);
+  const std::string text = fmt::format("{} {}", device_of(spool_folder), absolute.string());
+  if (fd && !error) static_cast<void>(::write(fd.get(), text.data(), text.size()) < 0);
+}
+
+// The spool is gone, and the file system that held it is there.
+bool is_orphan(const std::filesystem::path& folder) {
+  std::ifstream file(folder / kSpoolFile);
+  std::uint64_t device = 0;
+  std::string path;
+  if (!(file >> device).get() || !std::getline(file, path) || path.empty() || path[0] != '/') return false;
+  std::error_code error;
+  std::filesystem::path ancestor = path;
+  if (std::filesystem::exists(ancestor, error) || error) return false;
+  while (!std::filesystem::exists(ancestor, error)) ancestor = ancestor.parent_path();
+  return device_of(ancestor) == device;
+}
+
 uid_t owner_of(const std::filesystem::path& folder) {
   struct stat status {};
   return ::stat(folder.c_str(), &status) == 0 ? status.st_uid : ::geteuid();
@@ -70,17 +101,33 @@ std::string ring_file_name(std::uint32_t ring_id) {
 Result<frame::FileDescriptor> create_ring_file(const RingHome& home, const std::string& name, std::uint64_t bytes) {
   const auto folders = ring_folders(home);
   if (make_private_folder(folders[0].parent_path())) {
-    if (auto file = create_in(folders[0], name, bytes)) return file;
+    if (auto file = create_in(folders[0], name, bytes)) {
+      note_spool(folders[0], home.spool_folder);
+      return file;
+    }
   }
   return create_in(folders[1], name, bytes);
+}
+
+void sweep_ring_folders(const std::filesystem::path& shared_memory) {
+  const auto parent = shared_memory / fmt::format("sideband-{}", ::geteuid());
+  if (!is_private_folder(parent)) return;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
+    if (!parse_spool_name(entry->path().filename().string()) || !is_orphan(entry->path())) continue;
+    std::error_code ignored;  // another process sweeps, too
+    std::filesystem::remove_all(entry->path(), ignored);
+  }
 }
 
 Result<void> move_ring_folders(const RingHome& from, const RingHome& to) {
   const auto old_folders = ring_folders(from), new_folders = ring_folders(to);
   for (std::size_t i = 0; i < old_folders.size(); ++i) {
-    if (::rename(old_folders[i].c_str(), new_folders[i].c_str()) == 0 || errno == ENOENT) continue;
-    return fail_errno("move of the rings", errno, old_folders[i]);
+    if (::rename(old_folders[i].c_str(), new_folders[i].c_str()) != 0 && errno != ENOENT) {
+      return fail_errno("move of the rings", errno, old_folders[i]);
+    }
   }
+  if (::unlink((new_folders[0] / kSpoolFile).c_str()) == 0) note_spool(new_folders[0], to.spool_folder);
   return {};
 }
 

@@ -5,6 +5,7 @@
 //
 //   ring-000                                            a ring (ring.h), one a logging thread
 //   names                                               the shapes of its rows (names_file.h)
+//   spool                                               in /dev/shm: which spool's they are
 //
 // Plain calls without state. The folders belong to whoever holds the spool's lock; they are made when the first file
 // is.
@@ -46,6 +47,10 @@ struct RingHome {
 
 // Deletes both folders with all that is in them.
 [[nodiscard]] Result<void> remove_ring_folders(const RingHome& home);
+
+// Deletes this user's folders in shared memory whose spool somebody deleted: they hold memory and nobody asks for them.
+// One whose spool lies on a file system that this process does not see, in another container, stays.
+void sweep_ring_folders(const std::filesystem::path& shared_memory);
 
 // Of the running kernel; all zeros where there is none, and then no ring is worth keeping.
 [[nodiscard]] BootId read_boot_id();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <sys/stat.h>
@@ -45,6 +46,16 @@ Result<std::unique_ptr<Spool>> Spool::create(const SpoolSettings& settings, Stre
     return tl::unexpected(ready.error());
   }
   return std::unique_ptr<Spool>(new Spool(settings, std::move(info), std::move(*folder), std::move(identity)));
+}
+
+std::unique_ptr<Spool> Spool::resume(SpoolFolder folder, StreamInfo info, StreamIdentity identity, SpoolIndex index) {
+  SpoolSettings settings;
+  settings.quota_bytes = std::numeric_limits<std::uint64_t>::max();
+  settings.memory_bytes = 0;
+  std::unique_ptr<Spool> spool(new Spool(settings, std::move(info), std::move(folder), std::move(identity)));
+  spool->index_ = std::move(index);
+  if (!spool->index_.empty()) spool->next_number_ = spool->index_.last().number + 1;
+  return spool;
 }
 
 Result<frame::FrameFileWriter> Spool::create_segment_file(std::uint32_t* number) {
@@ -115,6 +126,10 @@ Result<void> Spool::append_last(frame::MessageType type, std::string_view payloa
   if (written || written.error().code != ErrorCode::kNoSpace) return written;
   folder_.free_reserve();
   return append(type, payload);
+}
+
+Result<void> Spool::sync() {
+  return writer_ ? writer_->sync() : Result<void>();
 }
 
 bool Spool::fits(std::size_t payload_bytes) const {

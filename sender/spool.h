@@ -38,6 +38,11 @@ class Spool final : public FrameSource {
   [[nodiscard]] static Result<std::unique_ptr<Spool>> create(const SpoolSettings& settings, StreamInfo info,
                                                              std::uint64_t stream_id, std::uint64_t open_nonce);
 
+  // Goes on with a stream that another process left, behind what `index` holds, without a segment yet and without a
+  // quota: what is in the rings already must not be lost.
+  [[nodiscard]] static std::unique_ptr<Spool> resume(SpoolFolder folder, StreamInfo info, StreamIdentity identity,
+                                                     SpoolIndex index);
+
   // The open segment is full, lost or not there: begin_segment() before the next append().
   [[nodiscard]] bool wants_segment() const { return is_segment_lost() || writer_->bytes() >= segment_bytes_; }
   // There is no segment that could take a frame.
@@ -48,6 +53,10 @@ class Spool final : public FrameSource {
   [[nodiscard]] Result<void> append(frame::MessageType type, std::string_view payload);
   // Like append, with the bytes set aside for a full disk, beyond the quota: for END.
   [[nodiscard]] Result<void> append_last(frame::MessageType type, std::string_view payload);
+  // The open segment is on stable storage.
+  [[nodiscard]] Result<void> sync();
+  // The end of this object; the folder stays locked.
+  [[nodiscard]] SpoolFolder take_folder() { return std::move(folder_); }
   // Whether a payload of this size stays below the quota.
   [[nodiscard]] bool fits(std::size_t payload_bytes) const;
   // Looks whether the open segment is still what was written; false: it is lost.

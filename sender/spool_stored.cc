@@ -1,11 +1,11 @@
 #include "sender/spool_stored.h"
 
 #include <utility>
-#include <variant>
 
 #include <unistd.h>
 
 #include "sender/spool_bytes.h"
+#include "sender/spool_scan.h"
 
 namespace sideband::sender {
 
@@ -13,50 +13,24 @@ Result<std::unique_ptr<StoredSpool>> StoredSpool::open(const std::filesystem::pa
                                                        std::uint64_t open_nonce) {
   auto opened = access == Access::kOwn ? SpoolFolder::open(folder) : Result<SpoolFolder>(SpoolFolder::look(folder));
   if (!opened) return tl::unexpected(opened.error());
-  std::unique_ptr<StoredSpool> spool(new StoredSpool(std::move(*opened), access));
-  const auto segments = spool->folder_.list_segments();
-  if (!segments) return tl::unexpected(segments.error());
-  for (const auto& [number, path] : *segments) {
-    if (auto scanned = spool->scan_segment(number, path); !scanned) return tl::unexpected(scanned.error());
-  }
+  return read_in(std::move(*opened), access, open_nonce);
+}
+
+Result<std::unique_ptr<StoredSpool>> StoredSpool::own(SpoolFolder folder, std::uint64_t open_nonce) {
+  return read_in(std::move(folder), Access::kOwn, open_nonce);
+}
+
+Result<std::unique_ptr<StoredSpool>> StoredSpool::read_in(SpoolFolder folder, Access access, std::uint64_t open_nonce) {
+  auto scan = scan_spool(folder);
+  if (!scan) return tl::unexpected(scan.error());
+  std::unique_ptr<StoredSpool> spool(new StoredSpool(std::move(folder), access));
+  spool->identity_ = std::move(scan->identity);
+  spool->index_ = std::move(scan->index);
+  spool->keyframe_ = std::move(scan->keyframe);
+  spool->damaged_bytes_ = scan->damaged_bytes;
+  spool->ended_ = scan->is_ended;
   if (auto identified = spool->identify(open_nonce); !identified) return tl::unexpected(identified.error());
   return spool;
-}
-
-Result<void> StoredSpool::scan_segment(std::uint32_t number, const std::filesystem::path& path) {
-  auto file = frame::FrameFileReader::open(path);
-  if (!file) return tl::unexpected(file.error());
-  index_.begin_segment(number, 0);
-  for (;;) {
-    const auto item = file->next();
-    if (!item) return tl::unexpected(item.error());
-    if (std::holds_alternative<frame::End>(*item)) return {};
-    if (const auto* damage = std::get_if<frame::Damage>(&*item)) damaged_bytes_ += damage->bytes;
-    if (const auto* scanned = std::get_if<frame::ScannedFrame>(&*item)) {
-      take_frame(scanned->frame, scanned->offset);
-    }
-  }
-}
-
-void StoredSpool::take_frame(const frame::Frame& frame, std::uint64_t offset) {
-  if (frame.is(frame::MessageType::kFile)) {
-    const auto file = decode_spool_file(frame.payload);
-    if (!file || identity_.stream_id != 0) return;
-    identity_.stream_id = file->stream_id;
-    identity_.spool_id = file->spool_id;
-    identity_.run_id = file->run_id;
-  }
-  if (!frame::is_sequenced(frame.header.type)) return;
-  const auto id = frame::decode_stream_seq(frame.payload);
-  const auto last_seq = last_seq_of(frame);
-  if (!id || !last_seq || id->seq <= index_.head_seq()) return;
-  if (identity_.stream_id == 0) identity_.stream_id = id->stream_id;
-  if (id->stream_id != identity_.stream_id) return;
-  if (frame.is(frame::MessageType::kConfig)) {
-    keyframe_.assign(reinterpret_cast<const char*>(frame.bytes.data()), frame.bytes.size());
-  }
-  ended_ = frame.is(frame::MessageType::kEnd);
-  index_.add(id->seq, *last_seq, offset, frame.bytes.size());
 }
 
 Result<void> StoredSpool::identify(std::uint64_t open_nonce) {

@@ -23,6 +23,9 @@ class StoredSpool final : public FrameSource {
   [[nodiscard]] static Result<std::unique_ptr<StoredSpool>> open(const std::filesystem::path& folder, Access access,
                                                                  std::uint64_t open_nonce);
 
+  // The same for a folder that is locked already: to own.
+  [[nodiscard]] static Result<std::unique_ptr<StoredSpool>> own(SpoolFolder folder, std::uint64_t open_nonce);
+
   // The last frame is END: nothing will follow.
   [[nodiscard]] bool is_ended() const { return ended_; }
   [[nodiscard]] std::uint64_t damaged_bytes() const { return damaged_bytes_; }
@@ -38,8 +41,8 @@ class StoredSpool final : public FrameSource {
 
  private:
   StoredSpool(SpoolFolder folder, Access access) : folder_(std::move(folder)), access_(access) {}
-  [[nodiscard]] Result<void> scan_segment(std::uint32_t number, const std::filesystem::path& path);
-  void take_frame(const frame::Frame& frame, std::uint64_t offset);
+  [[nodiscard]] static Result<std::unique_ptr<StoredSpool>> read_in(SpoolFolder folder, Access access,
+                                                                    std::uint64_t open_nonce);
   [[nodiscard]] Result<void> identify(std::uint64_t open_nonce);
 
   SpoolFolder folder_;

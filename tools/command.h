@@ -29,10 +29,12 @@ void add_bench(CLI::App& app, int* exit_code);
 void add_collect(CLI::App& app, int* exit_code);
 void add_dump(CLI::App& app, int* exit_code);
 void add_keygen(CLI::App& app, int* exit_code);
+void add_recover(CLI::App& app, int* exit_code);
 void add_replay(CLI::App& app, int* exit_code);
 void add_runs(CLI::App& app, int* exit_code);
 void add_schema(CLI::App& app, int* exit_code);
 void add_series(CLI::App& app, int* exit_code);
+void add_sync(CLI::App& app, int* exit_code);
 void add_verify(CLI::App& app, int* exit_code);
 
 }  // namespace sideband::tools

@@ -32,10 +32,12 @@ int main(int argc, char** argv) {
   tools::add_collect(app, &exit_code);
   tools::add_dump(app, &exit_code);
   tools::add_keygen(app, &exit_code);
+  tools::add_recover(app, &exit_code);
   tools::add_replay(app, &exit_code);
   tools::add_runs(app, &exit_code);
   tools::add_schema(app, &exit_code);
   tools::add_series(app, &exit_code);
+  tools::add_sync(app, &exit_code);
   tools::add_verify(app, &exit_code);
   try {
     app.parse(argc, argv);

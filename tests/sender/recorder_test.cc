@@ -90,7 +90,7 @@ TEST_F(RecorderTest, EachThreadHasARing) {
   open();
   log(1);
   std::thread([this] { log(2); }).join();
-  EXPECT_EQ(recorder_->rings().size(), 2U);
+  EXPECT_EQ(recorder_->ring_count(), 2U);
 }
 
 TEST_F(RecorderTest, RingOfAnEndedThreadIsUsedAgainOnceDrained) {
@@ -99,7 +99,7 @@ TEST_F(RecorderTest, RingOfAnEndedThreadIsUsedAgainOnceDrained) {
     std::thread([this, i] { log(i); }).join();
     drain();
   }
-  EXPECT_TRUE(recorder_->rings().size() == 2 && reader_.points.size() == 20);
+  EXPECT_TRUE(recorder_->ring_count() == 2 && reader_.points.size() == 20);
 }
 
 TEST_F(RecorderTest, RingOfAnEndedThreadIsKeptUntilDrained) {
@@ -107,7 +107,7 @@ TEST_F(RecorderTest, RingOfAnEndedThreadIsKeptUntilDrained) {
   std::thread([this] { log(1); }).join();
   std::thread([this] { log(2); }).join();
   drain();
-  EXPECT_TRUE(recorder_->rings().size() == 3 && reader_.points.size() == 2);
+  EXPECT_TRUE(recorder_->ring_count() == 3 && reader_.points.size() == 2);
 }
 
 TEST_F(RecorderTest, TwoRecordersInOneThreadDoNotMix) {

@@ -173,5 +173,44 @@ TEST_F(RingFolders, ClosedPoolLeavesItsFiles) {
   EXPECT_TRUE(std::filesystem::exists(in_memory() / "ring-000"));
 }
 
+TEST_F(RingFolders, RingsOfADeletedSpoolAreSwept) {
+  make_ring();
+  std::filesystem::remove_all(home().spool_folder);
+  sweep_ring_folders(home().shared_memory);
+  EXPECT_FALSE(std::filesystem::exists(in_memory()));
+}
+
+TEST_F(RingFolders, RingsOfADeletedSpoolRootAreSwept) {
+  RingHome deep = home();
+  deep.spool_folder = folder.path() / "a" / "b" / "c";
+  std::filesystem::create_directories(deep.spool_folder);
+  require(pool.set_home(deep));
+  ring = pool.acquire();
+  std::filesystem::remove_all(folder.path() / "a");
+  sweep_ring_folders(home().shared_memory);
+  EXPECT_FALSE(std::filesystem::exists(in_memory()));
+}
+
+TEST_F(RingFolders, RingsWhoseSpoolIsThereAreKept) {
+  make_ring();
+  sweep_ring_folders(home().shared_memory);
+  EXPECT_TRUE(std::filesystem::exists(in_memory()));
+}
+
+TEST_F(RingFolders, RingsOfAnotherFileSystemAreKept) {
+  make_ring();
+  std::ofstream(in_memory() / "spool") << "1 /where/no/spool/is";
+  sweep_ring_folders(home().shared_memory);
+  EXPECT_TRUE(std::filesystem::exists(in_memory()));
+}
+
+TEST_F(RingFolders, RingsThatMovedNameTheirNextSpool) {
+  make_ring();
+  require(pool.set_home(home(2)));
+  std::filesystem::remove_all(home(1).spool_folder);
+  sweep_ring_folders(home().shared_memory);
+  EXPECT_TRUE(std::filesystem::exists(in_memory(2)));
+}
+
 }  // namespace
 }  // namespace sideband::sender

@@ -1,0 +1,37 @@
+#include "tools/spools.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "tools/text.h"
+
+namespace sideband::tools {
+
+Result<std::vector<std::filesystem::path>> find_spools(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> spools;
+  if (std::filesystem::exists(folder / "spool.meta", error)) return std::vector{folder};
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (sender::parse_spool_name(entry->path().filename().string())) spools.push_back(entry->path());
+  }
+  if (error) {
+    const bool is_missing = error == std::errc::no_such_file_or_directory;
+    return fail(is_missing ? ErrorCode::kNotFound : ErrorCode::kIo,
+                fmt::format("list of spools failed: {}: {}", error.message(), folder.string()));
+  }
+  std::sort(spools.begin(), spools.end());
+  return spools;
+}
+
+std::string spool_title(const std::filesystem::path& spool, const sender::RecoveryReport& report) {
+  if (report.stream_id == 0) return spool.filename().string();
+  return fmt::format("{:016x}  {} r{}", report.stream_id, printable(report.run_name), report.rank);
+}
+
+bool is_lossy(const sender::RecoveryReport& report) {
+  return report.damaged_bytes != 0 || report.points_dropped != 0;
+}
+
+}  // namespace sideband::tools

@@ -1,0 +1,21 @@
+// What `sideband recover` and `sideband sync` share: which spools there are, and what is said about each.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sender/recovery.h"
+
+namespace sideband::tools {
+
+// The spools of a folder: itself, or those in it. Errors: kNotFound: the folder is not there; kIo.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> find_spools(const std::filesystem::path& folder);
+
+// "0000000000abcdef  digits r3", or the folder's name where no CONFIG tells.
+[[nodiscard]] std::string spool_title(const std::filesystem::path& spool, const sender::RecoveryReport& report);
+
+// Something was logged that is not in the spool any more.
+[[nodiscard]] bool is_lossy(const sender::RecoveryReport& report);
+
+}  // namespace sideband::tools

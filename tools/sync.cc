@@ -1,0 +1,169 @@
+#include <chrono>
+#include <memory>
+#include <set>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "frame/connect_string.h"
+#include "sender/connect_choice.h"
+#include "sender/deliver.h"
+#include "sender/launch.h"
+#include "sender/spool_stored.h"
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/spools.h"
+#include "tools/text.h"
+
+namespace sideband::tools {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+struct Flags {
+  std::filesystem::path folder;
+  std::string to;
+  std::uint32_t deadline_s = 3'600;
+};
+
+// One line that is written again and again, on a terminal only.
+class Progress {
+ public:
+  explicit Progress(std::string title) : title_(std::move(title)), shown_(::isatty(STDERR_FILENO) == 1) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(const sender::DeliverReport& report) {
+    if (!shown_) return;
+    const std::uint64_t percent = report.head_seq == 0 ? 100 : report.committed_seq * 100 / report.head_seq;
+    fmt::print(stderr, "\r\033[K{}: {}% of {} stored", title_, percent, format_plural(report.head_seq, "frame"));
+  }
+  void clear() const {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  std::string title_;
+  bool shown_;
+};
+
+class Sync {
+ public:
+  explicit Sync(const Flags& flags)
+      : flags_(flags), until_(steady_clock::now() + std::chrono::seconds(flags.deadline_s)) {}
+
+  // One row, or more than one line of trouble.
+  void sync_one(const std::filesystem::path& spool) {
+    auto recovered = sender::recover(spool, sender::RecoveryMode::kRepair);
+    if (!recovered) {
+      if (recovered.error().code == ErrorCode::kNotFound) return;  // its owner ended meanwhile
+      const bool is_live = recovered.error().code == ErrorCode::kUnavailable;
+      say_row(spool.filename().string(), is_live ? "in use: its process delivers it" : "not readable");
+      if (is_live) return;
+      ++failed_;
+      return print_error(recovered.error().message);
+    }
+    lossy_ = lossy_ || is_lossy(recovered->report);
+    const std::string title = spool_title(spool, recovered->report);
+    if (recovered->report.is_empty) {
+      if (auto removed = recovered->folder.remove(); !removed) return fail_row(title, removed.error().message);
+      return say_row(title, "nothing was logged, deleted");
+    }
+    deliver_one(title, std::move(recovered->folder), recovered->report);
+  }
+
+  int finish() { return out_.finish(failed_ > 0 ? kExitFailed : lossy_ ? kExitDataLost : kExitOk); }
+
+ private:
+  void say_row(const std::string& title, const std::string& text) {
+    out_.write(title + ": " + text + "\n");
+    out_.flush();
+  }
+  void fail_row(const std::string& title, const std::string& text) {
+    ++failed_;
+    say_row(title, "not delivered: " + text);
+  }
+
+  void deliver_one(const std::string& title, sender::SpoolFolder folder, const sender::RecoveryReport& found) {
+    auto stored = sender::StoredSpool::own(std::move(folder), sender::read_random());
+    if (!stored) return fail_row(title, stored.error().message);
+    Progress progress(title);
+    const auto left = std::chrono::duration_cast<milliseconds>(until_ - steady_clock::now());
+    const auto report = sender::deliver(
+        **stored, {.endpoint = flags_.to, .library = "sideband-sync " SIDEBAND_VERSION, .sockets = {}},
+        std::max(left, milliseconds(1)), [&](const sender::Notice& notice) { say_notice(progress, notice); },
+        [&](const sender::DeliverReport& now) {
+          progress.show(now);
+          return !stop_requested();
+        });
+    progress.clear();
+    if (!report) return fail_row(title, report.error().message);
+    lossy_ = lossy_ || report->frames_lost > 0;
+    if (!report->delivered) {
+      return fail_row(title, fmt::format("{} of {} seqs are stored there: {}", report->committed_seq, report->head_seq,
+                                         report->trouble));
+    }
+    if (auto removed = (*stored)->remove(); !removed) return fail_row(title, removed.error().message);
+    say_row(title,
+            fmt::format("{} sent, {} from the rings, all are stored there; deleted",
+                        format_plural(report->frames_sent, "frame"), format_plural(found.points_in_ring, "point")));
+  }
+
+  // Once of each kind: a wrong address would otherwise look like work for the whole deadline.
+  void say_notice(const Progress& progress, const sender::Notice& notice) {
+    if (!said_.insert(notice.kind).second) return;
+    progress.clear();
+    print_error(fmt::format("{}; trying for {} s in all, Ctrl-C ends it: {}", notice.text, flags_.deadline_s,
+                            drop_keys(flags_.to)));
+  }
+
+  const Flags& flags_;
+  steady_clock::time_point until_;
+  Output out_;
+  std::set<sender::Notice::Kind> said_;
+  int failed_ = 0;
+  bool lossy_ = false;
+};
+
+int sync(Flags flags) {
+  auto to = sender::choose_collector(flags.to, sender::read_connect_places());
+  const auto spools = to ? find_spools(flags.folder) : tl::unexpected(to.error());
+  if (!spools) {
+    print_error(spools.error().message);
+    return kExitFailed;
+  }
+  flags.to = *to;
+  Sync work(flags);
+  for (const auto& spool : *spools) {
+    if (stop_requested()) break;
+    work.sync_one(spool);
+  }
+  const int status = work.finish();
+  return stop_requested() ? kExitFailed : status;
+}
+
+}  // namespace
+
+void add_sync(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("sync", "Recover what dead processes left, deliver it, and delete it");
+  command->add_option("folder", flags->folder, "A spool or the folder of all spools")->required()->type_name("DIR");
+  command
+      ->add_option("--to", flags->to,
+                   "The collector, as its line says; the default is $SIDEBAND_COLLECTOR, else the one of this host")
+      ->type_name("URL");
+  command->add_option("--deadline-s", flags->deadline_s, "Give up after so many seconds; the default is 3600")
+      ->type_name("N");
+  command->footer(
+      "A spool is deleted once all of it is on the collector's stable storage; one that a process holds is left to "
+      "that "
+      "process.\nMay be stopped and repeated: nothing is lost or stored twice.\n"
+      "Exit status: 0 all is delivered; 3 it is, but frames were damaged or points dropped; 1 something is not "
+      "delivered.\n"
+      "Example: sideband sync ~/.local/state/sideband/spool --to tcp://collector:5123");
+  command->callback([flags, exit_code] { *exit_code = sync(*flags); });
+}
+
+}  // namespace sideband::tools
