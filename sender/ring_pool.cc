@@ -92,7 +92,7 @@ Result<void> RingPool::set_home(RingHome home) {
     for (Entry& entry : entries_) call(RingConsumer(entry.memory->data()));
   };
   for_each_ring([&](RingConsumer ring) { ring.announce_stream(home.stream_id); });
-  const auto moved = home_ ? move_ring_folders(*home_, home) : Result<void>();
+  auto moved = home_ ? move_ring_folders(*home_, home) : Result<void>();
   for_each_ring([&](RingConsumer ring) { ring.begin_stream(home.stream_id); });
   origin_.stream_id = home.stream_id;
   origin_.boot_id = read_boot_id();

@@ -125,10 +125,10 @@ class Noise(EdgeCase):
 
 
 class Heartbeats(EdgeCase):
-    flags = ("--heartbeat-ms", "50")
+    flags = ("--heartbeat-ms", "400")  # three of them are longer than a busy machine holds a process up
 
     def test_a_sender_that_answers_pings_stays(self):
-        self.wait_for(lambda: self.session.pings_answered >= 10)
+        self.wait_for(lambda: self.session.pings_answered >= 4)
         self.finish()
         self.assertEqual((self.session.sessions, self.stored()), (1, self.sent()))
 
