@@ -55,8 +55,8 @@ std::optional<std::uint32_t> find_number(const ProcessFacts& facts, std::initial
   return std::nullopt;
 }
 
-std::string launcher_start(const ProcessFacts& facts) {
-  return fmt::format("{}/{}", facts.host, facts.launcher_start_ticks);
+std::string launcher_process(const ProcessFacts& facts) {
+  return fmt::format("{}/{}/{}", facts.host, facts.launcher_pid, facts.launcher_start_ticks);
 }
 
 // A step that srun started for exactly one program on all its ranks.
@@ -94,10 +94,10 @@ Evidence find_evidence(const ProcessFacts& facts) {
     unique = true;
   } else if (elastic_id == "none") {
     // Without the port: an elastic restart may take another one.
-    evidence.insert(evidence.end(), {"torchelastic", find(facts, {"MASTER_ADDR"}), launcher_start(facts)});
+    evidence.insert(evidence.end(), {"torchelastic", find(facts, {"MASTER_ADDR"}), launcher_process(facts)});
     unique = true;
   } else if (master != ":") {
-    evidence.insert(evidence.end(), {"master", master, launcher_start(facts)});
+    evidence.insert(evidence.end(), {"master", master, launcher_process(facts)});
     unique = true;
   }
   return unique ? evidence : Evidence{};

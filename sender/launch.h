@@ -18,8 +18,8 @@ struct ProcessFacts {
   std::map<std::string, std::string> environment;
   std::string user, host;
   std::uint64_t pid = 0;
-  // Of the parent process, /proc/PPID/stat field 22: tells two launches on one host apart.
-  std::uint64_t launcher_start_ticks = 0;
+  // The parent process, and /proc/PPID/stat field 22 of it: both together tell two launches on one host apart.
+  std::uint64_t launcher_pid = 0, launcher_start_ticks = 0;
   std::function<std::uint64_t()> random;  // 64 random bits
   Anchor now;
   std::string program;  // file name of the executable, without its folder

@@ -112,6 +112,7 @@ ProcessFacts read_process_facts() {
   facts.environment = read_environment();
   facts.user = read_user();
   facts.pid = static_cast<std::uint64_t>(::getpid());
+  facts.launcher_pid = static_cast<std::uint64_t>(::getppid());
   facts.launcher_start_ticks = read_start_ticks(::getppid());
   facts.random = read_random;
   facts.now = read_clocks();

@@ -233,10 +233,19 @@ TEST(Launch, JobIdIsShown) {
   EXPECT_EQ(shown, (decltype(shown){{"SLURM_JOB_ID", "7"}}));
 }
 
+TEST(Launch, TorchrunsThatStartedInOneClockTickAreTwoRuns) {
+  ProcessFacts one = make_facts({{"TORCHELASTIC_RUN_ID", "none"}, {"MASTER_ADDR", "127.0.0.1"}, {"RANK", "0"}});
+  ProcessFacts other = one;
+  one.launcher_pid = 1'000;
+  other.launcher_pid = 1'001;
+  EXPECT_NE(identify_stream({}, one)->run_id, identify_stream({}, other)->run_id);
+}
+
 TEST(Launch, FactsOfThisProcessAreComplete) {
   const ProcessFacts facts = read_process_facts();
-  EXPECT_TRUE(!facts.user.empty() && !facts.host.empty() && facts.pid != 0 && facts.launcher_start_ticks != 0 &&
-              facts.now.wall_ns > 0 && !facts.program.empty() && facts.random() != facts.random());
+  EXPECT_TRUE(!facts.user.empty() && !facts.host.empty() && facts.pid != 0 && facts.launcher_pid != 0 &&
+              facts.launcher_start_ticks != 0 && facts.now.wall_ns > 0 && !facts.program.empty() &&
+              facts.random() != facts.random());
 }
 
 }  // namespace
