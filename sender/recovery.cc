@@ -90,6 +90,7 @@ RecoveryReport describe(const SpoolScan& scan, const RecoveredRings& rings, cons
           .project = info.project,
           .run_id = info.run_id,
           .run_name = info.run_name,
+          .host = info.host,
           .rank = info.rank,
           .frames = scan.frames,
           .points_in_spool = scan.points_total,

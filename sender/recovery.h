@@ -27,6 +27,7 @@ enum class RecoveryMode { kRepair, kLook };
 struct RecoveryReport {
   std::uint64_t stream_id = 0;
   std::string project, run_id, run_name;
+  std::string host;  // that it ran on: its rings are in the memory of that one
   std::uint32_t rank = 0;
   std::uint64_t frames = 0;           // in the spool when it was found
   std::uint64_t points_in_spool = 0;  // by the last frame that counts them, committed ones included

@@ -14,7 +14,7 @@ std::string quote_for_shell(const std::string& text) {
 std::string undelivered_text(const Undelivered& left) {
   const bool has_keys = drop_keys(left.collector) != left.collector;
   const std::string to = has_keys ? "\"$SIDEBAND_COLLECTOR\"" : quote_for_shell(left.collector);
-  return fmt::format("not delivered: {} frame(s){}{}; send them later with: sideband replay {} --to {}", left.frames,
+  return fmt::format("not delivered: {} frame(s){}{}; send them later with: sideband sync {} --to {}", left.frames,
                      left.why.empty() ? "" : ": ", left.why, quote_for_shell(left.spool_folder), to);
 }
 

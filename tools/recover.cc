@@ -2,6 +2,7 @@
 #include <optional>
 
 #include <fmt/core.h>
+#include <sys/utsname.h>
 
 #include "tools/command.h"
 #include "tools/output.h"
@@ -16,10 +17,11 @@ namespace {
 struct Flags {
   std::filesystem::path folder;
   bool dry_run = false;
+  bool any_host = false;
   bool json = false;
 };
 
-enum class State { kLive, kEmpty, kEnded, kRecovered, kToRecover, kUnreadable };
+enum class State { kLive, kElsewhere, kEmpty, kEnded, kRecovered, kToRecover, kUnreadable };
 
 struct Row {
   std::filesystem::path spool;
@@ -32,6 +34,8 @@ const char* state_name(State state) {
   switch (state) {
     case State::kLive:
       return "live";
+    case State::kElsewhere:
+      return "of another host";
     case State::kEmpty:
       return "empty";
     case State::kEnded:
@@ -46,26 +50,42 @@ const char* state_name(State state) {
   return "unreadable";
 }
 
+std::string this_host() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.nodename : "";
+}
+
 bool is_live(const std::filesystem::path& spool) {
   const auto locked = sender::SpoolFolder::open(spool);
   return !locked && locked.error().code == ErrorCode::kUnavailable;
 }
 
-Row recover_one(const std::filesystem::path& spool, bool dry_run) {
+State state_of(const std::filesystem::path& spool, const sender::RecoveryReport& report, bool any_host) {
+  if (is_live(spool)) return State::kLive;
+  if (report.is_empty) return State::kEmpty;
+  if (report.was_ended) return State::kEnded;
+  return any_host || report.host == this_host() ? State::kToRecover : State::kElsewhere;
+}
+
+Row recover_one(const std::filesystem::path& spool, const Flags& flags) {
   Row row{spool, {}, State::kUnreadable, {}};
-  const bool live = is_live(spool);
-  const auto mode = live || dry_run ? sender::RecoveryMode::kLook : sender::RecoveryMode::kRepair;
-  const auto recovered = sender::recover(spool, mode);
-  if (!recovered) {
-    row.trouble = recovered.error().message;
+  const auto looked = sender::recover(spool, sender::RecoveryMode::kLook);
+  if (!looked) {
+    row.trouble = looked.error().message;
     return row;
   }
-  row.report = recovered->report;
-  row.state = live                   ? State::kLive
-              : row.report.is_empty  ? State::kEmpty
-              : row.report.was_ended ? State::kEnded
-              : dry_run              ? State::kToRecover
-                                     : State::kRecovered;
+  row.report = looked->report;
+  row.state = state_of(spool, row.report, flags.any_host);
+  const bool wants_repair = row.state == State::kToRecover || row.state == State::kEnded || row.state == State::kEmpty;
+  if (flags.dry_run || !wants_repair) return row;
+  const auto repaired = sender::recover(spool, sender::RecoveryMode::kRepair);
+  if (!repaired) {
+    row.state = State::kUnreadable;
+    row.trouble = repaired.error().message;
+  } else if (row.state == State::kToRecover) {
+    row.report = repaired->report;
+    row.state = State::kRecovered;
+  }
   return row;
 }
 
@@ -102,6 +122,7 @@ std::string to_json(const std::vector<Row>& rows) {
                     {"run", report.run_id},
                     {"name", report.run_name},
                     {"rank", report.rank},
+                    {"host", report.host},
                     {"frames", report.frames},
                     {"points_in_spool", report.points_in_spool},
                     {"points_in_ring", report.points_in_ring},
@@ -123,7 +144,7 @@ int recover(const Flags& flags) {
   std::vector<Row> rows;
   int status = kExitOk;
   for (const auto& spool : *spools) {
-    rows.push_back(recover_one(spool, flags.dry_run));
+    rows.push_back(recover_one(spool, flags));
     const Row& row = rows.back();
     if (!row.trouble.empty()) print_error(row.trouble);
     if (row.state == State::kUnreadable) status = kExitFailed;
@@ -141,11 +162,14 @@ void add_recover(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand("recover", "Make spools of dead processes whole, without a collector");
   command->add_option("folder", flags->folder, "A spool or the folder of all spools")->required()->type_name("DIR");
   command->add_flag("--dry-run", flags->dry_run, "Only say what is there");
+  command->add_flag("--any-host", flags->any_host,
+                    "Also spools of other hosts: what their rings hold there is given up");
   command->add_flag("--json", flags->json, "An array with an object for each spool");
   command->footer(
       "Cuts a torn tail, appends what the rings of the killed process hold, and ends the stream as crashed. The spool "
       "of "
-      "a live process\nis left alone. May be repeated; sideband sync does the same and delivers.\n"
+      "a live process\nis left alone, and so is one of another host, in whose memory its newest points are. May be "
+      "repeated; sideband sync does the same and delivers.\n"
       "Exit status: 0 all is whole; 3 it is now, but frames were damaged or points dropped; 1 nothing there, or not "
       "readable.\n"
       "Example: sideband recover ~/.local/state/sideband/spool --dry-run");

@@ -173,12 +173,12 @@ void add_replay(CLI::App& app, int* exit_code) {
       ->type_name("N");
   command->footer(
       "Frames keep their identity: what the collector has already is not stored twice, and a replay may be repeated.\n"
-      "Nothing is deleted; after exit status 0 a spool may be. A spool that a process still uses is left out and makes "
+      "Nothing is deleted and no ring is read: for the spools of dead processes take sideband sync. A spool in use is "
+      "left out and makes "
       "the exit status 1.\n"
       "Exit status: 0 all is on the collector's stable storage; 3 it is, but some frames were damaged or missing; 1 "
       "not delivered.\n"
-      "Examples: sideband replay ~/.local/state/sideband/spool --to tcp://127.0.0.1:5123\n"
-      "          sideband replay old-data --to tcp://collector:5123");
+      "Example: sideband replay old-data --to tcp://collector:5123");
   command->callback([flags, exit_code] { *exit_code = replay(*flags); });
 }
 

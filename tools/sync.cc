@@ -134,6 +134,7 @@ int sync(Flags flags) {
     print_error(spools.error().message);
     return kExitFailed;
   }
+  if (spools->empty()) print_error("nothing to deliver: found no spool in " + flags.folder.string());
   flags.to = *to;
   Sync work(flags);
   for (const auto& spool : *spools) {

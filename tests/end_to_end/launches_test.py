@@ -40,7 +40,7 @@ class Launches(PointsCase):
     def streams_of_runs(self) -> list[int]:
         """Delivers it all; how many streams each run has."""
         with RealCollector(self.folder / "data") as collector:
-            self.tool("replay", str(self.folder / "spool"), "--to", collector.connect)
+            self.tool("sync", str(self.folder / "spool"), "--to", collector.connect)
         return [run["streams"] for run in json.loads(self.tool("runs", "--json", "--data-dir", str(self.folder / "data")))]
 
     def tool(self, *arguments: str) -> str:

@@ -186,12 +186,12 @@ class AnotherMajorVersion(SkewCase):
     def test_the_sender_says_that_its_data_stays(self):
         refused = self.refuse()
         self.assertEqual(refused.returncode, 3)
-        self.assertIn(f"sideband replay '{self.folder / 'spool'}", refused.stderr)
+        self.assertIn(f"sideband sync '{self.folder / 'spool'}", refused.stderr)
 
     def test_a_fitting_collector_gets_everything_later(self):
         self.refuse()
         with RealCollector(self.folder / "data") as collector:
-            told = self.tool("replay", str(self.folder / "spool"), "--to", collector.connect)
+            told = self.tool("sync", str(self.folder / "spool"), "--to", collector.connect)
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assert_values_of_sample(read_paths(self.folder / "data").reader, SEED)
 

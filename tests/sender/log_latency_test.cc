@@ -1,5 +1,6 @@
-// What a log() call costs while the disk below the spool hangs, is full, or is busy with somebody else's writes: as much
-// as when all is well. Prints the distributions; holds the medians together, since the rare slow call is the scheduler's.
+// What a log() call costs while the disk below the spool hangs, is full, or is busy with somebody else's writes: as
+// much as when all is well. Prints the distributions; holds the medians together, since the rare slow call is the
+// scheduler's.
 #include <algorithm>
 #include <array>
 #include <atomic>

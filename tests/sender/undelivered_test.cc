@@ -9,7 +9,7 @@ namespace {
 
 TEST(Undelivered, NamesTheCommand) {
   EXPECT_EQ(undelivered_text({3, "no collector answered", "/spool/ab", "tcp://host:5123"}),
-            "not delivered: 3 frame(s): no collector answered; send them later with: sideband replay '/spool/ab' --to "
+            "not delivered: 3 frame(s): no collector answered; send them later with: sideband sync '/spool/ab' --to "
             "'tcp://host:5123'");
 }
 

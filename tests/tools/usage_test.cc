@@ -18,12 +18,12 @@ TEST(Usage, VersionNamesTheProgram) {
 TEST(Usage, HelpListsTheSubcommands) {
   const auto help = run_sideband({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* name : {"dump", "replay", "runs", "schema", "series", "verify"})
+  for (const char* name : {"dump", "recover", "replay", "runs", "schema", "series", "sync", "verify"})
     EXPECT_TRUE(holds(help.out, name)) << name;
 }
 
 TEST(Usage, EverySubcommandHasAnExample) {
-  for (const char* name : {"dump", "replay", "runs", "schema", "series", "verify"}) {
+  for (const char* name : {"dump", "recover", "replay", "runs", "schema", "series", "sync", "verify"}) {
     EXPECT_TRUE(holds(run_sideband({name, "--help"}).out, "Example")) << name;
   }
 }
