@@ -17,7 +17,6 @@ class Result:
     points_stored: int = 0
     points_dropped: int = 0  # counted in the streams
     points_skipped: int = 0  # in frames that a SKIP stands for
-    points_unspooled: int = 0  # in the rings of killed trainers
 
 
 @dataclasses.dataclass
@@ -33,7 +32,7 @@ class StreamFacts:
     skipped: int = 0  # seqs
 
 
-def check(scene: Scene, costs: frozenset[str], rings_survive: bool) -> Result:
+def check(scene: Scene, costs: frozenset[str]) -> Result:
     """Raises ScheduleFailed with the first thing that is not as promised."""
     folders = [read_folder(path) for path in scene.data_dirs]
     spools = [read_paths(path).reader for path in scene.refused_spools]
@@ -44,7 +43,7 @@ def check(scene: Scene, costs: frozenset[str], rings_survive: bool) -> Result:
     for trainer in scene.trainers:
         mine = [facts for facts in streams.values() if facts.incarnation == trainer.incarnation]
         check_acknowledged(trainer, streams)
-        account(trainer, mine, stored, rings_survive, result)
+        account(trainer, mine, stored, result)
     if result.points_dropped and "drops" not in costs:
         raise ScheduleFailed(f"expected no dropped points, found {result.points_dropped}")
     if result.points_skipped and "skips" not in costs:
@@ -171,7 +170,7 @@ def check_acknowledged(trainer: Trainer, streams: dict[int, StreamFacts]) -> Non
         raise ScheduleFailed(f"trainer {trainer.incarnation}: seq {committed} was committed, found {mine}")
 
 
-def account(trainer: Trainer, streams: list[StreamFacts], stored: set, rings_survive: bool, result: Result) -> None:
+def account(trainer: Trainer, streams: list[StreamFacts], stored: set, result: Result) -> None:
     """Every point whose log() returned is stored, or in the counts of its streams."""
     missing, logged = [], 0
     for thread in range(THREADS):
@@ -186,27 +185,16 @@ def account(trainer: Trainer, streams: list[StreamFacts], stored: set, rings_sur
             raise ScheduleFailed(f"trainer {trainer.incarnation}: expected at most {calls + 1} calls of thread {thread}")
     dropped = sum(facts.drops for facts in streams)
     skipped = sum(facts.points_total - facts.points for facts in streams)
-    unspooled = unspooled_tail(trainer, missing, stored) if trainer.was_killed and not rings_survive else 0
-    if len(missing) != dropped + skipped + unspooled:
+    if len(missing) != dropped + skipped:
         raise ScheduleFailed(
             f"trainer {trainer.incarnation}: {logged} points logged, {len(missing)} not stored, first {missing[:1]}, last "
-            f"{missing[-1:]}; accounted for are {dropped} drops, {skipped} in SKIPs, {unspooled} that were in a ring only"
+            f"{missing[-1:]}; accounted for are {dropped} drops, {skipped} in SKIPs"
         )
     if not trainer.was_killed and not any(facts.ended for facts in streams):
         raise ScheduleFailed(f"trainer {trainer.incarnation}: expected END, found none in {len(streams)} streams")
     result.points_logged += logged
     result.points_dropped += dropped
     result.points_skipped += skipped
-    result.points_unspooled += unspooled
-
-
-def unspooled_tail(trainer: Trainer, missing: list, stored: set) -> int:
-    """Missing points of calls after the last one that is stored, thread by thread: they were in the ring."""
-    last = dict.fromkeys(range(THREADS), -1)
-    for incarnation, thread, call, _ in stored:
-        if incarnation == trainer.incarnation:
-            last[thread] = max(last[thread], call)
-    return sum(call > last[thread] for thread, call, _ in missing)
 
 
 def check_verify(scene: Scene, data_dir: pathlib.Path, lossy: bool) -> None:

@@ -220,12 +220,12 @@ class Scene:
         """What an operator does with spools that are left: until it is said that all is stored."""
         for folder in self.spools():
             if folder not in self.refused_spools:
-                self.deliver(folder)
+                self.deliver(folder, "sync")
 
-    def deliver(self, folder: pathlib.Path) -> None:
+    def deliver(self, folder: pathlib.Path, command: str = "replay") -> None:
         told = None
         for _ in range(DELIVERIES):
-            told = self.tool("replay", folder, "--to", self.connect, "--deadline-s", "40")
+            told = self.tool(command, folder, "--to", self.connect, "--deadline-s", "40")
             if told.returncode in (0, 3):
                 return
         raise ScheduleFailed(f"deliver a spool: expected exit 0 or 3, found {told.returncode}: {told.stderr}: {folder}")

@@ -95,7 +95,7 @@ def make(seed: int, text: str) -> Schedule:
 
 def run(schedule: Schedule, folder: pathlib.Path) -> checks.Result:
     """Raises ScheduleFailed. The folder then holds all that is left."""
-    return checks.check(perform(schedule, folder), schedule.costs, rings_survive=False)
+    return checks.check(perform(schedule, folder), schedule.costs)
 
 
 def perform(schedule: Schedule, folder: pathlib.Path) -> Scene:

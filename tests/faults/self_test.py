@@ -51,7 +51,7 @@ class Checks(unittest.TestCase):
             file.write_bytes(b"".join(frame.bytes for frame in frames))
             changed = Scene.__new__(Scene)
             changed.__dict__ = self.scene.__dict__ | {"data_dirs": [copy]}
-            checks.check(changed, frozenset(), rings_survive=False)
+            checks.check(changed, frozenset())
 
     def test_what_a_collector_stored_passes(self):
         self.check_with(lambda frames, places: None)

@@ -5,7 +5,7 @@ import json
 import pathlib
 import sys
 
-COUNTS = ("points_logged", "points_stored", "points_dropped", "points_skipped", "points_unspooled")
+COUNTS = ("points_logged", "points_stored", "points_dropped", "points_skipped")
 
 
 def main() -> int:
