@@ -58,16 +58,21 @@ std::unique_ptr<Spool> Spool::resume(SpoolFolder folder, StreamInfo info, Stream
   return spool;
 }
 
+Result<void> Spool::restore_folder() {
+  if (auto restored = folder_.restore(); !restored) return restored;
+  return folder_.write_meta({identity_.stream_id, identity_.open_count});
+}
+
 Result<frame::FrameFileWriter> Spool::create_segment_file(std::uint32_t* number) {
+  if (!folder_.is_whole()) {
+    if (auto restored = restore_folder(); !restored) return tl::unexpected(restored.error());
+  }
   for (int tries = 0;; ++tries) {
     *number = next_number_++;
     auto writer = frame::FrameFileWriter::create(folder_.segment_path(*number));
     if (writer || tries >= kMaxNumberTries) return writer;
     if (writer.error().code == ErrorCode::kNotFound) {
-      if (auto restored = folder_.restore(); !restored) return tl::unexpected(restored.error());
-      if (auto written = folder_.write_meta({identity_.stream_id, identity_.open_count}); !written) {
-        return tl::unexpected(written.error());
-      }
+      if (auto restored = restore_folder(); !restored) return tl::unexpected(restored.error());
     } else if (writer.error().code != ErrorCode::kAlreadyExists) {
       return writer;
     }
@@ -141,6 +146,7 @@ bool Spool::check_segment() {
   struct stat status {};
   const bool known = ::fstat(writer_->fd(), &status) == 0;
   broken_ = known && (status.st_nlink == 0 || static_cast<std::uint64_t>(status.st_size) < writer_->bytes());
+  if (!folder_.is_whole()) broken_ = true;
   return !broken_;
 }
 

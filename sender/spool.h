@@ -59,7 +59,7 @@ class Spool final : public FrameSource {
   [[nodiscard]] SpoolFolder take_folder() { return std::move(folder_); }
   // Whether a payload of this size stays below the quota.
   [[nodiscard]] bool fits(std::size_t payload_bytes) const;
-  // Looks whether the open segment is still what was written; false: it is lost.
+  // Looks whether the open segment and the folder are still what was written; false: the segment is given up.
   [[nodiscard]] bool check_segment();
 
   [[nodiscard]] std::uint64_t keyframe_seq() const { return keyframe_seq_; }
@@ -79,6 +79,7 @@ class Spool final : public FrameSource {
 
  private:
   Spool(const SpoolSettings& settings, StreamInfo info, SpoolFolder folder, StreamIdentity identity);
+  [[nodiscard]] Result<void> restore_folder();
   [[nodiscard]] Result<frame::FrameFileWriter> create_segment_file(std::uint32_t* number);
 
   StreamInfo info_;

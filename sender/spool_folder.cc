@@ -159,6 +159,11 @@ void SpoolFolder::free_reserve() const {
   ::unlink((path_ / "reserve").c_str());
 }
 
+bool SpoolFolder::is_whole() const {
+  std::error_code ignored;
+  return lock_.is_linked() && std::filesystem::exists(path_ / "spool.meta", ignored);
+}
+
 Result<void> SpoolFolder::restore() {
   lock_.release();  // it was on a file that is gone
   if (auto made = make_folders(path_); !made) return tl::unexpected(made.error());

@@ -51,7 +51,9 @@ class SpoolFolder {
   [[nodiscard]] Result<void> make_reserve(std::uint64_t bytes) const;
   void free_reserve() const;
 
-  // Somebody deleted the folder: makes it again, empty, and locks it.
+  // False: somebody deleted the lock or spool.meta, so that the folder no longer says whose it is.
+  [[nodiscard]] bool is_whole() const;
+  // Somebody deleted the folder, or the lock in it: makes it again and locks it.
   [[nodiscard]] Result<void> restore();
   // Deletes the folder and all that is in it: the oldest segment first and the lock last, so that whoever finds the
   // rest of a folder whose removal was cut off does not take it for a stream that never ended.

@@ -75,6 +75,11 @@ Result<SpoolLock> SpoolLock::take(const std::filesystem::path& folder) {
   return lock;
 }
 
+bool SpoolLock::is_linked() const {
+  struct stat status {};
+  return file_ && ::fstat(file_.get(), &status) == 0 && status.st_nlink > 0;
+}
+
 void SpoolLock::release() noexcept {
   if (!file_) return;
   if (generation_ != fork_generation()) {

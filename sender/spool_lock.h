@@ -29,6 +29,8 @@ class SpoolLock {
   // kUnavailable: another process, or another part of this one, holds it. kNotFound: there is no such folder.
   [[nodiscard]] static Result<SpoolLock> take(const std::filesystem::path& folder);
   void release() noexcept;
+  // False: its file was deleted, so that others can take a lock of their own.
+  [[nodiscard]] bool is_linked() const;
 
  private:
   frame::FileDescriptor file_;

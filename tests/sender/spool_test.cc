@@ -221,6 +221,26 @@ TEST_F(LiveSpool, LostSegmentRefusesFrames) {
   EXPECT_FALSE(append());
 }
 
+// As `rm -r` goes about it, with a segment that begins in between.
+TEST_F(LiveSpool, FolderThatIsDeletedFileByFileIsNoticed) {
+  for (const char* name : {"lock", "spool.meta"}) {
+    open();
+    std::filesystem::remove(spool->folder() / name);
+    EXPECT_FALSE(spool->check_segment()) << name;
+    ASSERT_TRUE(spool->remove());
+  }
+}
+
+TEST_F(LiveSpool, NextSegmentBringsLockAndMetaBack) {
+  open();
+  std::filesystem::remove(spool->folder() / "lock");
+  std::filesystem::remove(spool->folder() / "spool.meta");
+  (void)spool->check_segment();
+  begin_segment();
+  EXPECT_EQ(SpoolFolder::look(spool->folder()).read_meta()->stream_id, kStream);
+  EXPECT_TRUE(std::filesystem::exists(spool->folder() / "lock"));
+}
+
 TEST_F(LiveSpool, NextSegmentGoesOnAfterADeletedFolder) {
   open();
   fill(5);

@@ -8,11 +8,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/query/stored_frames.h"
 #include "tests/sender/killed_trainer.h"
@@ -74,6 +74,14 @@ class LeftBehind : public testing::Test {
     ::kill(trainer_, SIGKILL);
     ::waitpid(trainer_, nullptr, 0);
     trainer_ = 0;
+  }
+
+  static void wait_for_bytes(const std::filesystem::path& file, std::uintmax_t bytes) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kDeadlineMs);
+    std::error_code ignored;
+    while (std::filesystem::file_size(file, ignored) < bytes && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    ASSERT_GE(std::filesystem::file_size(file), bytes);
   }
 
   // Each thread may have been inside one more call, of three points at most.
@@ -144,13 +152,13 @@ TEST_F(LeftBehind, RecoveredSpoolIsWholeAndStaysSo) {
 }
 
 TEST_F(LeftBehind, DamageEndsRecoverWithThree) {
+  const auto file = std::filesystem::directory_iterator(spools())->path() / "segment-000001.log";
+  wait_for_bytes(file, 100'000);
   kill_trainer();
-  const auto spool = std::filesystem::directory_iterator(spools())->path();
-  std::fstream segment(spool / "segment-000001.log", std::ios::in | std::ios::out | std::ios::binary);
-  segment.seekp(-40, std::ios::end);
+  std::fstream segment(file, std::ios::in | std::ios::out | std::ios::binary);
+  segment.seekp(50'000);
   segment << "rot";
   segment.close();
-  append_file(spool / "segment-000001.log", "what follows the damage");
   EXPECT_EQ(recover().status, 3);
 }
 
