@@ -6,6 +6,8 @@
 #include <new>
 #include <thread>
 
+#include <unistd.h>
+
 #include "sender/fork_guard.h"
 #include "sender/ring.h"
 #include "sender/shape_cache.h"
@@ -80,6 +82,16 @@ class Attachments {
   std::vector<Attachment> attachments_;
 };
 thread_local Attachments attachments;
+constinit thread_local Attachments* exit_attachments = nullptr;
+
+// The main thread goes on logging without its thread-local objects: in exit handlers and destructors of globals. Any
+// other thread's ring is another's by then. nullptr: no ring for this one.
+Attachments* attachments_of_thread() {
+  if (!thread_ended) return &attachments;
+  if (::gettid() != ::getpid()) return nullptr;
+  if (exit_attachments == nullptr) exit_attachments = new Attachments;  // lives as long as the process
+  return exit_attachments;
+}
 
 // Counters with one writer: no locked instruction.
 void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t amount) noexcept {
@@ -108,11 +120,12 @@ inline ThreadSlot* Recorder::this_thread() noexcept {
 }
 
 ThreadSlot* Recorder::find_thread() noexcept {
-  if (thread_ended || (is_forked() && !open_in_child())) return nullptr;
   ThreadSlot* slot = nullptr;
   try {
-    slot = attachments.find(id_);
-    if (slot == nullptr) slot = attachments.add(id_, rings_);
+    Attachments* mine = attachments_of_thread();
+    if (mine == nullptr || (is_forked() && !open_in_child())) return nullptr;
+    slot = mine->find(id_);
+    if (slot == nullptr) slot = mine->add(id_, rings_);
   } catch (const std::bad_alloc&) {
     slot = nullptr;
   }

@@ -66,9 +66,9 @@ class TrainerExit(PointsCase):
     def spooled(self):
         return read_paths(self.folder / "spool").reader
 
-    def assert_every_point_is_spooled(self) -> None:
+    def assert_every_point_is_spooled(self, points: int = POINTS) -> None:
         steps = [point.step for point in self.spooled().points if point.key == "loss"]
-        self.assertEqual(sorted(steps), list(range(POINTS)))
+        self.assertEqual(sorted(steps), list(range(points)))
 
     def statuses(self) -> list[int]:
         return [end.status for end in self.spooled().ends.values()]
@@ -84,6 +84,10 @@ class TrainerExit(PointsCase):
         self.assertEqual(self.run_to_its_end("exit").returncode, 0)
         self.assert_every_point_is_spooled()
         self.assertEqual(len(self.spooled().ends), 1)
+
+    def test_point_of_an_exit_handler_is_spooled(self):
+        self.assertEqual(self.run_to_its_end("at exit").returncode, 0)
+        self.assert_every_point_is_spooled(POINTS + 1)
 
     def test_quick_exit_leaves_what_was_flushed(self):
         self.assertEqual(self.run_to_its_end("_exit").returncode, 0)
