@@ -165,6 +165,7 @@ Result<void> Collector::start(const CollectorOptions& options) {
                .commit_bytes = options.commit_bytes,
                .max_single_syncs = options.max_single_syncs,
                .idle_seal_ms = options.idle_seal_ms,
+               .disk = options.disk,
                .stale_after_ms = static_cast<std::uint32_t>(kStaleHeartbeats * options.heartbeat_ms),
                .abandoned_after_ms = static_cast<std::uint64_t>(options.abandoned_after_ms)},
               std::move(*data_dir), make_file_system(), store_counters_, tap_wanted_);

@@ -134,6 +134,24 @@ void add_endpoint(CLI::App& command, const std::string& flag, std::string& value
   command.add_option(flag, value, what)->type_name("URL")->capture_default_str();
 }
 
+void add_disk_limit(CLI::App& command, const std::string& flag, const std::string& variable, int& percent,
+                    const std::string& what) {
+  command.add_option(flag, percent, what)
+      ->check(CLI::Range(1, 100).description(""))
+      ->envname(variable)
+      ->type_name("PERCENT")
+      ->capture_default_str();
+}
+
+void add_disk_limits(CLI::App& command, collector::DiskLimits& limits) {
+  add_disk_limit(command, "--disk-warn", "SIDEBAND_DISK_WARN", limits.warn_percent,
+                 "Warn when so much of the disk is used; 100: never");
+  add_disk_limit(command, "--disk-refuse", "SIDEBAND_DISK_REFUSE", limits.refuse_percent,
+                 "Refuse runs that begin when so much of the disk is used; 100: never");
+  add_disk_limit(command, "--disk-stop", "SIDEBAND_DISK_STOP", limits.stop_percent,
+                 "Let all senders wait when so much of the disk is used; 100: when a write fails");
+}
+
 }  // namespace
 
 void add_collect(CLI::App& app, int* exit_code) {
@@ -161,6 +179,7 @@ void add_collect(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(1L, 365L * 24 * 3'600'000).description(""))
       ->type_name("N")
       ->capture_default_str();
+  add_disk_limits(*command, options.disk);
   command->add_flag("--insecure", options.insecure,
                     "No keys and no encryption: whoever reaches the ports can log and listen");
   command->add_flag("--print-endpoints", arguments->print_endpoints,

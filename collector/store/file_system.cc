@@ -60,11 +60,11 @@ class RealFileSystem final : public FileSystem {
     return {};
   }
 
-  Result<std::uint64_t> free_bytes(const std::filesystem::path& folder) override {
+  Result<DiskSpace> disk_space(const std::filesystem::path& folder) override {
     std::error_code error;
     const auto space = std::filesystem::space(folder, error);
     if (error) return fail(ErrorCode::kIo, "free space is unknown: " + error.message() + ": " + folder.string());
-    return space.available;
+    return DiskSpace{space.capacity - space.free, space.available};
   }
 };
 

@@ -25,6 +25,12 @@ class LogFile {
   [[nodiscard]] virtual std::uint64_t durable_bytes() const = 0;
 };
 
+// As an ordinary user may use it: what is kept for root counts as neither.
+struct DiskSpace {
+  std::uint64_t used_bytes = 0;
+  std::uint64_t free_bytes = 0;
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -35,8 +41,8 @@ class FileSystem {
   [[nodiscard]] virtual Result<void> sync_all(const std::filesystem::path& folder) = 0;
   // A small file that may vanish, whole or not at all; not synced.
   [[nodiscard]] virtual Result<void> replace(const std::filesystem::path& path, const std::string& content) = 0;
-  // What an ordinary user may still write there.
-  [[nodiscard]] virtual Result<std::uint64_t> free_bytes(const std::filesystem::path& folder) = 0;
+  // Of the file system that holds `folder`.
+  [[nodiscard]] virtual Result<DiskSpace> disk_space(const std::filesystem::path& folder) = 0;
 };
 
 // The real one.

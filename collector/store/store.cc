@@ -17,7 +17,10 @@ Store::Store(StoreOptions options, DataDir data_dir, std::unique_ptr<FileSystem>
       files_(std::move(files)),
       counters_(counters),
       tap_wanted_(tap_wanted),
-      group_commit_{data_dir_.path(), options.max_single_syncs} {}
+      group_commit_{data_dir_.path(), options.max_single_syncs},
+      disk_(options.disk) {
+  look_at_disk();
+}
 
 void Store::handle(StoreRequest& request, Now now) {
   if (auto* frame = std::get_if<StoreFrame>(&request); frame != nullptr) {
@@ -39,7 +42,7 @@ void Store::open_stream(const OpenStream& request) {
   const auto refuse = [&](Refusal refusal) {
     events_.emplace_back(StreamOpened{request.token, 1, std::move(refusal)});
   };
-  if (disk_is_full_) return refuse(storage_refusal({ErrorCode::kNoSpace, "the collector's disk is full"}));
+  if (auto lack = find_lack_of_room(request.run_id)) return refuse(std::move(*lack));
   const auto run = find_or_open_run(request.run_id);
   if (!run) return refuse(storage_refusal(run.error()));
   if (auto obstacle = find_obstacle(request)) return refuse(std::move(*obstacle));
@@ -200,23 +203,9 @@ void Store::fail_run(RunLog& run, const Error& error, RunLog::Failure failure) {
                              ? Refusal{v1::ErrorReport::CODE_RESYNC, "a sync of the collector's disk failed", false, 0}
                              : storage_refusal(error);
   for (auto& [stream_id, stream] : run.streams()) void_session(stream, reason);
-  if (error.code == ErrorCode::kNoSpace) note_disk_full();
-}
-
-void Store::note_disk_full() {
-  if (std::exchange(disk_is_full_, true)) return;
-  spdlog::error("the disk is full: senders wait and keep their data; free some space, storing goes on by itself: {}",
-                data_dir_.path().string());
-  events_.emplace_back(StorageFull{true});
-}
-
-void Store::check_disk(Now now) {
-  if (!disk_is_full_ || now.steady_ms < next_check_ms_) return;
-  const auto free_bytes = files_->free_bytes(data_dir_.path());
-  if (!free_bytes || *free_bytes < options_.min_free_bytes) return;
-  disk_is_full_ = false;
-  spdlog::info("the disk has room again: {} MiB free: {}", *free_bytes >> 20, data_dir_.path().string());
-  events_.emplace_back(StorageFull{false});
+  if (error.code != ErrorCode::kNoSpace) return;
+  disk_.note_failed_write();
+  tell_disk_level();
 }
 
 // ---- the tap ----

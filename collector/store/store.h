@@ -20,6 +20,7 @@
 #include "collector/log_limit.h"
 #include "collector/store/data_dir.h"
 #include "collector/store/definitions_check.h"
+#include "collector/store/disk_watch.h"
 #include "collector/store/group_commit.h"
 #include "collector/store/run_log.h"
 
@@ -30,8 +31,8 @@ struct StoreOptions {
   std::int64_t commit_window_ms = 50;
   std::uint64_t commit_bytes = 1 << 20;
   std::size_t max_single_syncs = 8;
-  std::int64_t idle_seal_ms = 3'600'000;    // a run without senders and frames for so long is sealed and closed
-  std::uint64_t min_free_bytes = 16 << 20;  // less than this after a failed write: the disk counts as full
+  std::int64_t idle_seal_ms = 3'600'000;  // a run without senders and frames for so long is sealed and closed
+  DiskLimits disk{};
   std::uint32_t full_retry_after_ms = 5'000;
   // As the sessions have them, for readers of live.pb.
   std::uint32_t stale_after_ms = 90'000;
@@ -71,6 +72,7 @@ class Store {
 
   [[nodiscard]] Result<RunLog*> find_or_open_run(const std::string& run_id);
   [[nodiscard]] std::optional<Refusal> find_obstacle(const OpenStream& request) const;
+  [[nodiscard]] std::optional<Refusal> find_lack_of_room(const std::string& run_id) const;
   [[nodiscard]] static std::optional<Refusal> find_other_owner(const RunLog& run, const std::string& owner);
   [[nodiscard]] bool claim_run(StreamState& stream);
   [[nodiscard]] Refusal storage_refusal(const Error& error) const;
@@ -78,8 +80,8 @@ class Store {
   void note_undecodable(StreamState& stream, std::uint64_t seq);
   void void_session(StreamState& stream, const Refusal& reason);
   void fail_run(RunLog& run, const Error& error, RunLog::Failure failure);
-  void note_disk_full();
-  void check_disk(Now now);
+  void look_at_disk();
+  void tell_disk_level();
 
   void flush(Now now);
   [[nodiscard]] bool commit_is_due(Now now) const;
@@ -128,7 +130,8 @@ class Store {
   std::deque<RunLog*> live_news_;  // the longest waiting first
   std::int64_t next_live_write_ms_ = 0;
   LogLimit live_write_limit_;
-  bool disk_is_full_ = false;
+  DiskWatch disk_;
+  DiskLevel told_disk_level_ = DiskLevel::kRoom;
 };
 
 }  // namespace sideband::collector

@@ -16,11 +16,12 @@ constexpr std::int64_t kCheckIntervalMs = 1'000;
 void Store::finish_batch(Now now) {
   flush(now);
   if (commit_is_due(now)) commit(now);
-  check_disk(now);
   report();
   write_live_files(now);
   unload_finished_runs(now);
-  if (now.steady_ms >= next_check_ms_) next_check_ms_ = now.steady_ms + kCheckIntervalMs;
+  if (now.steady_ms < next_check_ms_) return;
+  next_check_ms_ = now.steady_ms + kCheckIntervalMs;
+  look_at_disk();
 }
 
 std::int64_t Store::ms_until_work(Now now) const {

@@ -17,7 +17,7 @@ struct Faults {
   std::optional<ErrorCode> append_error;
   std::optional<ErrorCode> sync_error;
   std::optional<ErrorCode> create_error;
-  std::uint64_t free_bytes = 1'000'000'000;
+  DiskSpace space{0, 1'000'000'000};
   std::map<std::filesystem::path, std::uint64_t> durable_bytes;
   std::map<std::filesystem::path, int> syncs_after_failure;
   int file_syncs = 0;
@@ -93,7 +93,7 @@ class FaultyFileSystem final : public FileSystem {
     return files_->replace(path, content);
   }
 
-  Result<std::uint64_t> free_bytes(const std::filesystem::path&) override { return faults_.free_bytes; }
+  Result<DiskSpace> disk_space(const std::filesystem::path&) override { return faults_.space; }
 
  private:
   Result<std::unique_ptr<LogFile>> wrap(const std::filesystem::path& path, Result<std::unique_ptr<LogFile>> file) {

@@ -166,6 +166,7 @@ class CollectorFixture : public ::testing::Test {
     CollectorOptions options;
     options.data_dir = dir_.path();
     options.insecure = true;
+    options.disk = {.warn_percent = 100, .refuse_percent = 100, .stop_percent = 100};  // whatever holds our folder
     options.control_endpoint = options.data_endpoint = options.tap_endpoint = "tcp://127.0.0.1:0";
     return options;
   }

@@ -16,11 +16,11 @@ class StoreFaultsTest : public StoreFixture {
   }
   void fill_disk() {
     faults_.append_error = ErrorCode::kNoSpace;
-    faults_.free_bytes = 0;
+    faults_.space.free_bytes = 0;
   }
   void free_disk() {
     faults_.append_error.reset();
-    faults_.free_bytes = 1'000'000'000;
+    faults_.space.free_bytes = 1'000'000'000;
   }
 };
 

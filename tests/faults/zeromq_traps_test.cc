@@ -36,6 +36,7 @@ class FreshSenders : public testing::Test {
     options.data_dir = dir_.path() / "data";
     options.control_endpoint = options.data_endpoint = options.tap_endpoint = "tcp://127.0.0.1:0";
     options.commit_window_ms = 1;
+    options.disk = {.warn_percent = 100, .refuse_percent = 100, .stop_percent = 100};  // whatever holds our folder
     auto opened = collector::Collector::open(options);
     ASSERT_TRUE(opened) << opened.error().message;
     collector_ = std::move(*opened);
