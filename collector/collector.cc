@@ -1,15 +1,17 @@
 #include "collector/collector.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 
 #include "collector/endpoint.h"
+#include "collector/open_files.h"
 #include "collector/receiver.h"
 #include "collector/store/data_dir.h"
 
@@ -20,15 +22,24 @@ constexpr int kRouterQueueMessages = 1'000;
 // For each sender, on our side of its link. Small: ten thousand senders must not fill the memory with maximal frames.
 constexpr int kSubQueueMessages = 64;
 
-// An I/O thread that meets the limit spins and leaves senders hanging without an error, so all that is allowed is taken
-// at the start.
-std::uint64_t raise_open_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur;
+constexpr std::uint64_t kFewSenders = 1'000;  // what an ordinary cluster brings
+
+// The limit of open files to keep to; 0 in the options: what the system allows.
+Result<std::uint64_t> choose_open_file_limit(std::uint64_t wanted) {
+  const auto allowed = raise_open_file_limit();
+  if (!allowed) return allowed;
+  const std::uint64_t limit = wanted > 0 ? std::min(wanted, *allowed) : *allowed;
+  if (senders_for(limit) == 0)
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("too few open files for any sender: expected at least 100, found a limit of {}; raise it "
+                            "with ulimit -n",
+                            limit));
+  if (senders_for(limit) < kFewSenders)
+    spdlog::warn(
+        "at most {} open files are allowed: enough for {} senders in runs of their own, {} of one run; more "
+        "are refused until others leave; raise the hard limit, ulimit -Hn",
+        limit, senders_for(limit), (usable_files(limit) - kFilesPerRun) / kFilesPerSession);
+  return limit;
 }
 
 std::uint64_t random_bits() {
@@ -131,7 +142,9 @@ Result<std::size_t> Collector::reload_keys() {
 }
 
 Result<void> Collector::start(const CollectorOptions& options) {
-  max_open_files_ = raise_open_file_limit();
+  const auto limit = choose_open_file_limit(options.max_open_files);
+  if (!limit) return tl::unexpected(limit.error());
+  max_open_files_ = *limit;
   auto data_dir = DataDir::open(options.data_dir);
   if (!data_dir) return tl::unexpected(data_dir.error());
 
@@ -158,7 +171,8 @@ Result<void> Collector::start(const CollectorOptions& options) {
        .heartbeat_ms = options.heartbeat_ms,
        .credit_budget_bytes = options.credit_budget_bytes,
        .max_session_bytes = options.max_session_credit_bytes,
-       .max_sessions = options.max_sessions},
+       .max_sessions = options.max_sessions,
+       .max_files = usable_files(max_open_files_)},
       random_bits);
   Store store({.segment_bytes = options.segment_bytes,
                .commit_window_ms = options.commit_window_ms,
@@ -170,8 +184,8 @@ Result<void> Collector::start(const CollectorOptions& options) {
                .abandoned_after_ms = static_cast<std::uint64_t>(options.abandoned_after_ms)},
               std::move(*data_dir), make_file_system(), store_counters_, tap_wanted_);
   Tap tap(std::move(xpub), options.tap_backlog_bytes, receiver_counters_);
-  const ReceiverLinks links{requests_,   events_,         receiver_wake_up_, receiver_counters_,
-                            tap_wanted_, stop_requested_, *access_};
+  const ReceiverLinks links{requests_,       events_,     receiver_wake_up_, receiver_counters_,
+                            store_counters_, tap_wanted_, stop_requested_,   *access_};
   auto receiver = std::make_unique<Receiver>(std::move(router), std::move(sub), std::move(tap), std::move(monitors),
                                              std::move(sessions), 2 * options.credit_budget_bytes, links);
 

@@ -57,6 +57,9 @@ struct CollectorOptions {
   std::uint64_t max_session_credit_bytes = 16 << 20;  // one sender's share at most
   // At the limit a new sender takes the place of a dead one, else gets ERROR(OVERLOADED).
   std::size_t max_sessions = 20'000;
+  // Files that may be open, two a session, one a run; 0: as many as the system allows. A session that might not fit is
+  // refused in the same way.
+  std::uint64_t max_open_files = 0;
 
   // The tap is lossy: frames beyond these bounds are dropped. A reader that stands still costs up to tap_queue_frames
   // frames.

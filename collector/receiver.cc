@@ -9,6 +9,7 @@
 
 #include "collector/clock.h"
 #include "collector/frame_check.h"
+#include "collector/open_files.h"
 #include "frame/byte_order.h"
 
 namespace sideband::collector {
@@ -19,6 +20,9 @@ constexpr std::int64_t kTickMs = 100;
 constexpr int kFullQueueTimeoutMs = 10;
 constexpr int kLingerMs = 500;  // for the last COMMITs and BYEs
 constexpr std::uint32_t kStopRetryAfterMs = 1'000;
+// As Collector lists them.
+constexpr std::size_t kControlMonitor = 0;
+constexpr std::size_t kTapMonitor = 2;
 
 template <typename... Handlers>
 struct Overloaded : Handlers... {
@@ -66,6 +70,7 @@ void Receiver::take_turn() {
     check_removed_keys();
     take_events();
   }
+  note_open_files();
   if (readable.router) receive_control();
   if (readable.sub) receive_data();
   if (readable.xpub) tap_.receive(requests_);
@@ -223,6 +228,16 @@ void Receiver::note_refusal(const Reply& reply) {
 void Receiver::check_removed_keys() {
   if (std::exchange(access_generation_, links_.access.generation()) == links_.access.generation()) return;
   sessions_.end_sessions_of_removed_keys();
+}
+
+// What sessions do not account for: links of the control socket without one, readers, runs. The next SYN comes over one
+// of those links.
+void Receiver::note_open_files() {
+  const std::uint64_t control_links = monitors_[kControlMonitor].open_links();
+  const std::uint64_t accounted = sessions_.size() + 1;
+  sessions_.note_other_files((control_links > accounted ? control_links - accounted : 0) +
+                             monitors_[kTapMonitor].open_links() +
+                             kFilesPerRun * links_.store_counters.open_runs.get());
 }
 
 void Receiver::note_failed_links() {

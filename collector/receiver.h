@@ -30,6 +30,7 @@ struct ReceiverLinks {
   EventQueue& events;
   WakeUp& wake_up;  // events wait, or stop is requested
   ReceiverCounters& counters;
+  const StoreCounters& store_counters;
   std::atomic<bool>& tap_wanted;
   const std::atomic<bool>& stop_requested;
   const Access& access;
@@ -59,6 +60,7 @@ class Receiver {
   void note_refusal(const Reply& reply);
   void check_removed_keys();
   void note_failed_links();
+  void note_open_files();
   void count_bad_data(BadMessage kind);
   void count_bad_control(BadMessage kind);
   [[nodiscard]] int turn_timeout_ms() const;

@@ -111,6 +111,8 @@ class LinkMonitor {
   };
   // Since the last call. Never waits; what was not asked for waits in memory, so ask often.
   [[nodiscard]] Failures take();
+  // As of the last take().
+  [[nodiscard]] std::size_t open_links() const { return open_.size(); }
 
  private:
   Socket events_;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/collector.h"
+#include "collector/open_files.h"
 #include "frame/runtime_folder.h"
 #include "tools/command.h"
 
@@ -70,13 +71,14 @@ void print_start(const collector::Collector& running, const collector::Collector
       "  data        {}\n"
       "  tap         {}\n"
       "  data folder {}\n"
-      "  open files  at most {}: two a sender, one a run\n"
+      "  open files  at most {}: enough for {} senders in runs of their own\n"
       "  keys        {}\n"
       "Where training runs:\n"
       "  export SIDEBAND_COLLECTOR='{}'\n"
       "Where `sideband dump --tap` runs:\n"
       "  export SIDEBAND_TAP='{}'\n",
       endpoints.control, endpoints.data, endpoints.tap, options.data_dir.string(), running.max_open_files(),
+      collector::senders_for(running.max_open_files()),
       options.insecure ? "none (--insecure): whoever reaches these ports can log and listen"
                        : (options.data_dir / "keys").string(),
       endpoints.connect, endpoints.connect_tap);

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "collector/encode_frame.h"
+#include "collector/open_files.h"
 #include "collector/security/allow_list.h"
 #include "collector/session/session_table.h"
 #include "collector/session/syn_check.h"
@@ -11,6 +14,7 @@ namespace sideband::collector {
 namespace {
 
 constexpr std::int64_t kConfigTimeoutMs = 30'000;
+constexpr std::uint32_t kOverloadedRetryMs = 10'000;
 
 v1::StreamLive::State live_state(SessionState state) {
   if (state == SessionState::kStale) return v1::StreamLive::STATE_STALE;
@@ -115,6 +119,22 @@ void SessionTable::check_liveness(Session& session, Now now) {
   if (!session.peer.empty()) replies_.push_back(make_ping(session, ++last_ping_id_, now));
 }
 
+// For one more session, which may bring a run of its own.
+std::optional<Refusal> SessionTable::find_lack_of_room() const {
+  const std::uint64_t files = kFilesPerSession * by_token_.size() + kFilesPerRun * opening_count_ + other_files_;
+  const auto overloaded = [](std::string text) {
+    return Refusal{v1::ErrorReport::CODE_OVERLOADED, std::move(text), false, kOverloadedRetryMs};
+  };
+  if (by_token_.size() >= options_.max_sessions)
+    return overloaded(fmt::format("the collector has {} sessions, its limit", by_token_.size()));
+  if (files + kFilesPerSession + kFilesPerRun > options_.max_files)
+    return overloaded(
+        fmt::format("the collector has {} sessions and {} open files, too many for another session: {} of "
+                    "the limit (ulimit -n) are for sessions and runs",
+                    by_token_.size(), files, options_.max_files));
+  return std::nullopt;
+}
+
 void SessionTable::lose_peer(std::uint64_t token, std::string_view peer) {
   Session* session = find_mutable(token);
   if (session != nullptr && session->peer == peer) session->peer.clear();
@@ -149,6 +169,7 @@ void SessionTable::drop(std::uint64_t token, bool tell_store) {
   const auto found = by_token_.find(token);
   if (found == by_token_.end()) return;
   Session& session = found->second;
+  if (session.state == SessionState::kOpening) --opening_count_;
   if (session.is_streaming() && session.state != SessionState::kAbandoned) credit_.remove(session);
   if (tell_store) requests_.emplace_back(CloseStream{token, session.stream_id});
   const auto current = token_of_stream_.find(session.stream_id);

@@ -10,12 +10,6 @@
 #include "collector/session/syn_check.h"
 
 namespace sideband::collector {
-namespace {
-
-constexpr std::uint32_t kOverloadedRetryMs = 10'000;
-
-}  // namespace
-
 SessionTable::SessionTable(SessionOptions options, std::function<std::uint64_t()> random)
     : options_(std::move(options)),
       random_(std::move(random)),
@@ -110,11 +104,8 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
       return std::nullopt;
     }
     drop(older.token, true);
-  } else if (by_token_.size() >= options_.max_sessions && !make_room()) {
-    refuse(peer,
-           {v1::ErrorReport::CODE_OVERLOADED, fmt::format("the collector has {} sessions, its limit", by_token_.size()),
-            false, kOverloadedRetryMs},
-           0, syn.syn_nonce());
+  } else if (const auto lack = find_lack_of_room(); lack && !make_room()) {
+    refuse(peer, *lack, 0, syn.syn_nonce());
     return std::nullopt;
   }
   open(syn, spool_id, peer, now);
@@ -155,6 +146,7 @@ void SessionTable::open(const v1::Syn& syn, const SpoolId& spool_id, std::string
   session.head_seq = syn.head_seq();
   session.opened_ms = session.heard_ms = now.steady_ms;
   token_of_stream_[session.stream_id] = token;
+  ++opening_count_;
   requests_.emplace_back(
       OpenStream{token, session.stream_id, spool_id, session.run_id, syn.project(), owner_of(session.user)});
 }
@@ -265,6 +257,7 @@ void SessionTable::apply(const StreamOpened& opened, Now now) {
     return;
   }
   session->state = SessionState::kAcked;
+  --opening_count_;
   session->expected_seq = opened.resume_seq;
   session->durable_seq = session->announced_durable_seq = session->received_seq = opened.resume_seq - 1;
   session->opened_ms = now.steady_ms;

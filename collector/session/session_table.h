@@ -34,7 +34,8 @@ struct SessionOptions {
   std::uint64_t credit_budget_bytes = 32 << 20;
   std::uint64_t max_session_bytes = 16 << 20;
   std::int64_t abandoned_after_ms = 24 * 3'600'000;
-  std::size_t max_sessions = 20'000;  // at the limit a dead session makes room, else ERROR(OVERLOADED)
+  std::size_t max_sessions = 20'000;            // at the limit a dead session makes room, else ERROR(OVERLOADED)
+  std::uint64_t max_files = ~std::uint64_t{0};  // open at once; at the limit likewise
 };
 
 class SessionTable {
@@ -64,6 +65,8 @@ class SessionTable {
   void tick(Now now);
   // Tells the sender that its control message was not a whole frame.
   void refuse_frame(std::string_view peer, BadMessage problem);
+  // Open files that are not links of sessions.
+  void note_other_files(std::uint64_t count) { other_files_ = count; }
   // A reply could not be sent: nobody is there under this envelope any more.
   void lose_peer(std::uint64_t token, std::string_view peer);
   // Ends the sessions of users that may not write any more.
@@ -91,6 +94,7 @@ class SessionTable {
   std::optional<BadMessage> refuse_token(std::string_view peer, std::uint64_t token);
 
   [[nodiscard]] bool answer_again(const v1::Syn& syn, Session& session, std::string_view peer, Now now);
+  [[nodiscard]] std::optional<Refusal> find_lack_of_room() const;
   [[nodiscard]] bool make_room();
   void open(const v1::Syn& syn, const SpoolId& spool_id, std::string_view peer, Now now);
   void send_ack(const Session& session, Now now);
@@ -119,6 +123,8 @@ class SessionTable {
   std::vector<SessionRequest> requests_;
   std::uint64_t last_ping_id_ = 0;
   std::size_t stale_count_ = 0;
+  std::size_t opening_count_ = 0;  // whose runs the store may be about to open
+  std::uint64_t other_files_ = 0;
   bool stopping_ = false;
   std::string_view user_;  // of the control message that is being handled
 };

@@ -47,9 +47,7 @@ class DiskWatch {
   // A write found no room, whatever the disk says of itself.
   void note_failed_write() { write_failed_ = true; }
 
-  [[nodiscard]] DiskLevel level() const {
-    return write_failed_ ? DiskLevel::kStopped : static_cast<DiskLevel>(level_);
-  }
+  [[nodiscard]] DiskLevel level() const { return write_failed_ ? DiskLevel::kStopped : static_cast<DiskLevel>(level_); }
   // As of the last look; 0 before it.
   [[nodiscard]] int used_percent() const {
     const auto used = static_cast<double>(space_.used_bytes);

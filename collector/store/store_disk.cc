@@ -24,8 +24,9 @@ void Store::tell_disk_level() {
   const std::string facts = fmt::format("{} % used, {} MiB free", disk_.used_percent(), disk_.free_bytes() >> 20);
   const std::string folder = data_dir_.path().string();
   if (level == DiskLevel::kStopped) {
-    spdlog::error("the disk is full, {}: senders wait and keep their data; free some space, storing goes on by itself: {}",
-                  facts, folder);
+    spdlog::error(
+        "the disk is full, {}: senders wait and keep their data; free some space, storing goes on by itself: {}", facts,
+        folder);
   } else if (level < before) {
     spdlog::info("the disk has room again, {}{}: {}", facts,
                  level == DiskLevel::kNoNewRuns ? ", for the runs that are there" : "", folder);
@@ -45,8 +46,8 @@ std::optional<Refusal> Store::find_lack_of_room(const std::string& run_id) const
   std::error_code ignored;
   if (runs_.contains(run_id) || std::filesystem::exists(data_dir_.run_folder(run_id), ignored)) return std::nullopt;
   return storage_refusal(
-      {ErrorCode::kNoSpace, fmt::format("its disk is nearly full, {} % used, so only runs that are there go on",
-                                        disk_.used_percent())});
+      {ErrorCode::kNoSpace,
+       fmt::format("its disk is nearly full, {} % used, so only runs that are there go on", disk_.used_percent())});
 }
 
 }  // namespace sideband::collector

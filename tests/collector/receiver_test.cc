@@ -118,6 +118,25 @@ TEST_F(ReceiverTest, CollectorPings) {
   EXPECT_EQ(one.wait_for<v1::Ping>(MessageType::kPing).token(), one.token());
 }
 
+TEST_F(ReceiverTest, SenderBeyondTheOpenFilesIsToldToComeBack) {
+  stop();
+  CollectorOptions options = make_options();
+  options.max_open_files = 72;  // one sender in a run of its own
+  start(options);
+  sender(1, "run-1").connect();
+  auto& second = sender(2, "run-2");
+  second.send_syn();
+  const v1::ErrorReport error = second.wait_for_error();
+  EXPECT_TRUE(error.code() == v1::ErrorReport::CODE_OVERLOADED && error.retry_after_ms() > 0) << error.DebugString();
+}
+
+TEST_F(ReceiverTest, LimitThatNoSenderFitsIntoIsAnError) {
+  stop();
+  CollectorOptions options = make_options();
+  options.max_open_files = 64;
+  EXPECT_FALSE(Collector::open(options));
+}
+
 TEST_F(ReceiverTest, SilentSenderIsStale) {
   stop();
   CollectorOptions options = make_options();

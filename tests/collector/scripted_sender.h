@@ -57,6 +57,11 @@ class ScriptedSender {
 
   // SYN and the answer to it; the frame's type is in last_type().
   v1::Ack say_syn(std::uint64_t spool = 1) {
+    send_syn(spool);
+    ack_ = wait_for<v1::Ack>(frame::MessageType::kAck);
+    return ack_;
+  }
+  void send_syn(std::uint64_t spool = 1) {
     v1::Syn syn;
     syn.set_min_version(1);
     syn.set_max_version(1);
@@ -68,8 +73,6 @@ class ScriptedSender {
     syn.set_run_id(run_id_);
     syn.set_project("demo");
     send_control(frame::MessageType::kSyn, syn);
-    ack_ = wait_for<v1::Ack>(frame::MessageType::kAck);
-    return ack_;
   }
 
   // A fresh XPUB that the collector has subscribed to.

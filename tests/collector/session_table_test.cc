@@ -149,6 +149,45 @@ TEST_F(SessionTableTest, MoreSessionsThanAllowedAreTurnedAway) {
   EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_OVERLOADED);
 }
 
+TEST_F(SessionTableTest, SessionWhoseFilesDoNotFitIsTurnedAway) {
+  SessionOptions options = make_options();
+  options.max_files = 5;  // two links and a run, and two more links
+  table_ = SessionTable(options, [this] { return ++last_random_; });
+  activate();
+  table_.note_other_files(1);  // the run
+  (void)receive(MessageType::kSyn, make_syn(8));
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_OVERLOADED);
+}
+
+TEST_F(SessionTableTest, SessionWhoseFilesFitIsTaken) {
+  SessionOptions options = make_options();
+  options.max_files = 6;
+  table_ = SessionTable(options, [this] { return ++last_random_; });
+  activate();
+  table_.note_other_files(1);
+  (void)receive(MessageType::kSyn, make_syn(8));
+  EXPECT_EQ(sent_error(), std::nullopt);
+}
+
+TEST_F(SessionTableTest, RunsThatAreBeingOpenedCountAsFiles) {
+  SessionOptions options = make_options();
+  options.max_files = 5;
+  table_ = SessionTable(options, [this] { return ++last_random_; });
+  (void)receive(MessageType::kSyn, make_syn());
+  (void)receive(MessageType::kSyn, make_syn(8));
+  EXPECT_EQ(sent_error(), v1::ErrorReport::CODE_OVERLOADED);
+}
+
+TEST_F(SessionTableTest, SessionThatIsReplacedNeedsNoMoreFiles) {
+  SessionOptions options = make_options();
+  options.max_files = 3;
+  table_ = SessionTable(options, [this] { return ++last_random_; });
+  activate();
+  table_.note_other_files(1);
+  (void)receive(MessageType::kSyn, make_syn());
+  EXPECT_EQ(sent_error(), std::nullopt);
+}
+
 TEST_F(SessionTableTest, DeadSessionMakesRoomForANewOne) {
   SessionOptions options = make_options();
   options.max_sessions = 1;
