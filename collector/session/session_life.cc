@@ -90,6 +90,7 @@ void SessionTable::finish_if_durable(Session& session) {
 }
 
 void SessionTable::tick(Now now) {
+  return_slots_.pass(now.steady_ms - std::exchange(last_tick_ms_, now.steady_ms));
   std::vector<std::uint64_t> expired;
   stale_count_ = 0;
   for (auto& [token, session] : by_token_) {
@@ -157,12 +158,14 @@ bool SessionTable::may_write(std::string_view user) const {
 void SessionTable::stop(std::uint32_t retry_after_ms) {
   stopping_ = true;
   for (const auto& [token, session] : by_token_) {
-    replies_.push_back(make_bye(session, v1::Bye::REASON_STOPPING, retry_after_ms));
+    replies_.push_back(make_bye(session, v1::Bye::REASON_STOPPING, return_slots_.take(retry_after_ms)));
   }
 }
 
 void SessionTable::refuse(std::string_view peer, const Refusal& refusal, std::uint64_t token, std::uint64_t syn_nonce) {
-  replies_.push_back(make_error(std::string(peer), refusal, token, syn_nonce, options_.store_id));
+  Refusal spread = refusal;
+  if (refusal.retry_after_ms > 0) spread.retry_after_ms = return_slots_.take(refusal.retry_after_ms);
+  replies_.push_back(make_error(std::string(peer), spread, token, syn_nonce, options_.store_id));
 }
 
 void SessionTable::drop(std::uint64_t token, bool tell_store) {

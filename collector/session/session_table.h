@@ -18,6 +18,7 @@
 #include "collector/session/credit.h"
 #include "collector/session/fence.h"
 #include "collector/session/replies.h"
+#include "collector/session/return_slots.h"
 #include "frame/codec.h"
 
 namespace sideband::collector {
@@ -71,7 +72,7 @@ class SessionTable {
   void lose_peer(std::uint64_t token, std::string_view peer);
   // Ends the sessions of users that may not write any more.
   void end_sessions_of_removed_keys();
-  // BYE(STOPPING) to all; no SYN is answered afterwards.
+  // BYE(STOPPING) to all, who shall come back after that time, one by one; no SYN is answered afterwards.
   void stop(std::uint32_t retry_after_ms);
 
   // What is to be sent and asked; the caller empties both.
@@ -117,11 +118,13 @@ class SessionTable {
   std::function<std::uint64_t()> random_;
   CreditPool credit_;
   FenceTable fences_;
+  ReturnSlots return_slots_;
   std::unordered_map<std::uint64_t, Session> by_token_;
   std::unordered_map<std::uint64_t, std::uint64_t> token_of_stream_;
   std::vector<Reply> replies_;
   std::vector<SessionRequest> requests_;
   std::uint64_t last_ping_id_ = 0;
+  std::int64_t last_tick_ms_ = 0;
   std::size_t stale_count_ = 0;
   std::size_t opening_count_ = 0;  // whose runs the store may be about to open
   std::uint64_t other_files_ = 0;

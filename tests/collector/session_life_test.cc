@@ -1,4 +1,6 @@
 // Heartbeats, silence, the end of sessions, and messages that make no sense.
+#include <set>
+
 #include "tests/collector/session_fixture.h"
 
 namespace sideband::collector {
@@ -6,7 +8,14 @@ namespace {
 
 using frame::MessageType;
 
-class SessionLifeTest : public SessionFixture {};
+class SessionLifeTest : public SessionFixture {
+ protected:
+  static v1::Syn make_syn_of_spool(std::uint64_t stream_id, std::uint64_t spool) {
+    v1::Syn syn = make_syn(stream_id);
+    syn.set_spool_id(to_bytes(make_spool_id(spool)));
+    return syn;
+  }
+};
 
 // ---- liveness ----
 
@@ -177,6 +186,29 @@ TEST_F(SessionLifeTest, StopSaysByeToAll) {
 }
 
 // ---- wrong messages ----
+
+TEST_F(SessionLifeTest, SendersComeBackOneByOneAfterAStop) {
+  activate();
+  activate(make_syn_of_spool(8, 2));
+  table_.replies().clear();
+  table_.stop(1'000);
+  std::set<std::uint32_t> times;
+  for (const Reply& reply : std::exchange(table_.replies(), {})) {
+    v1::Bye bye;
+    ASSERT_TRUE(bye.ParseFromString(reply.frame.substr(frame::kHeaderBytes)));
+    times.insert(bye.retry_after_ms());
+  }
+  EXPECT_EQ(times, (std::set<std::uint32_t>{1'000, 1'002}));
+}
+
+TEST_F(SessionLifeTest, RefusedSendersComeBackOneByOne) {
+  for (int n = 0; n < 3; ++n) {
+    (void)receive(MessageType::kSyn, make_syn());
+    table_.apply(StreamOpened{requested_token(), 1, Refusal{v1::ErrorReport::CODE_DISK_FULL, "full", false, 5'000}},
+                 now_);
+  }
+  EXPECT_EQ(sent<v1::ErrorReport>(MessageType::kError)->retry_after_ms(), 5'004U);
+}
 
 TEST_F(SessionLifeTest, UnknownTypeIsUnsupported) {
   (void)receive(MessageType::kSubscribe, v1::Subscribe());
