@@ -28,28 +28,6 @@ constexpr std::int64_t kTroubleOverNs = 10 * kNsPerSecond;
 constexpr int kMaxRestarts = 3;
 constexpr std::chrono::milliseconds kMaxWait{100};  // timers of the session are checked at least so often
 
-std::string_view kind_of(Notice::Kind kind) {
-  switch (kind) {
-    case Notice::Kind::kNoAnswer:
-      return "no answer";
-    case Notice::Kind::kRefused:
-      return "refused";
-    case Notice::Kind::kStreamLost:
-      return "stream lost";
-    case Notice::Kind::kBadCommit:
-      return "bad commit";
-    case Notice::Kind::kBadMessage:
-      return "bad message";
-    case Notice::Kind::kPeerError:
-      return "peer error";
-    case Notice::Kind::kFrameLost:
-      return "frame lost";
-    case Notice::Kind::kDenied:
-      return "denied";
-  }
-  return "other";
-}
-
 }  // namespace
 
 PublisherLoop::PublisherLoop(const Options& options, StreamInfo info, Recorder& recorder, std::string endpoint,
@@ -304,14 +282,12 @@ void PublisherLoop::fill(Stats& stats) const {
 
 void PublisherLoop::say_notices() {
   if (uplink_->session().is_streaming()) {
-    notices_.forget(kind_of(Notice::Kind::kNoAnswer));
-    notices_.forget(kind_of(Notice::Kind::kDenied));
+    for (const auto kind : {Notice::Kind::kNoAnswer, Notice::Kind::kPutOff, Notice::Kind::kDenied}) {
+      notices_.forget(kind_name(kind));
+    }
   }
   for (const Notice& notice : uplink_->take_notices()) {
-    const bool away = notice.kind == Notice::Kind::kNoAnswer || notice.kind == Notice::Kind::kRefused;
-    notices_.say(kind_of(notice.kind), away ? fmt::format("no collector at {}: {}; the data waits in {}",
-                                                          drop_keys(endpoint_), notice.text, spool_->folder().string())
-                                            : fmt::format("{}: {}", notice.text, drop_keys(endpoint_)));
+    notices_.say(kind_name(notice.kind), notice_text(notice, drop_keys(endpoint_), spool_->folder().string()));
   }
 }
 

@@ -28,7 +28,17 @@ struct Committed {
 };
 // Something for people; of each kind, one line is enough.
 struct Notice {
-  enum class Kind { kNoAnswer, kRefused, kStreamLost, kBadCommit, kBadMessage, kPeerError, kFrameLost, kDenied };
+  enum class Kind {
+    kNoAnswer,
+    kRefused,     // by an ERROR, for good
+    kPutOff,      // by an ERROR, for now
+    kDenied,      // by ZeroMQ's handshake: it is about keys
+    kStreamLost,  // the collector cannot go on with this stream
+    kBadCommit,
+    kBadMessage,
+    kPeerError,
+    kFrameLost,
+  };
   Kind kind = Kind::kNoAnswer;
   std::string text;
 };

@@ -38,12 +38,23 @@ bool ends_session(ReportCode code) {
   }
 }
 
+// Others end a session and say that its sender is welcome.
+bool puts_off(ReportCode code) {
+  return code == ReportCode::kAuth || code == ReportCode::kDiskFull || code == ReportCode::kOverloaded;
+}
+
 std::string describe(ReportCode code, const std::string& text) {
   const std::string said = text.empty() ? "no reason given" : text;
   switch (code) {
     case ReportCode::kVersion:
       return fmt::format("the collector speaks no version of this sender (it speaks {} to {}): {}", kProtocolVersion,
                          kProtocolVersion, said);
+    case ReportCode::kUnsupported:
+      return "the collector does not know a type of message: " + said;
+    case ReportCode::kBadFrame:
+      return "the collector cannot read a message: " + said;
+    case ReportCode::kBadValue:
+      return "the collector finds a wrong value in a message: " + said;
     case ReportCode::kFenced:
       return "another process holds this spool: " + said;
     case ReportCode::kStreamClash:
@@ -246,6 +257,10 @@ void Session::on_error(const Anchor& now, const ErrorReport& report) {
   if (is_fatal(code) || report.fatal) {
     stream_lost_ = code == ReportCode::kStreamClash;
     return stop(stream_lost_ ? Notice::Kind::kStreamLost : Notice::Kind::kRefused, text);
+  }
+  if (puts_off(code)) {
+    said_no_answer_ = true;  // there was one
+    notice(Notice::Kind::kPutOff, text);
   }
   if (ends_session(code)) return reconnect(now, text, report.retry_after_ms);
   trouble_ = text;

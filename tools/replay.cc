@@ -87,8 +87,9 @@ class Notices {
  public:
   explicit Notices(const Flags& flags) : flags_(flags) {}
   void say(const sender::Notice& notice) {
-    if (!said_.insert(notice.kind).second) return;
-    const bool away = notice.kind == sender::Notice::Kind::kNoAnswer || notice.kind == sender::Notice::Kind::kRefused;
+    // A refusal for good is the error that deliver() returns.
+    if (notice.kind == sender::Notice::Kind::kRefused || !said_.insert(notice.kind).second) return;
+    const bool away = notice.kind == sender::Notice::Kind::kNoAnswer || notice.kind == sender::Notice::Kind::kPutOff;
     const std::string plan = away ? fmt::format("; trying for {} s in all, Ctrl-C ends it", flags_.deadline_s) : "";
     print_error(fmt::format("{}{}: {}", notice.text, plan, drop_keys(flags_.to)));
   }

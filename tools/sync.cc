@@ -113,7 +113,8 @@ class Sync {
 
   // Once of each kind: a wrong address would otherwise look like work for the whole deadline.
   void say_notice(const Progress& progress, const sender::Notice& notice) {
-    if (!said_.insert(notice.kind).second) return;
+    // A refusal for good is the error that deliver() returns.
+    if (notice.kind == sender::Notice::Kind::kRefused || !said_.insert(notice.kind).second) return;
     progress.clear();
     print_error(fmt::format("{}; trying for {} s in all, Ctrl-C ends it: {}", notice.text, flags_.deadline_s,
                             drop_keys(flags_.to)));

@@ -179,7 +179,7 @@ class AnotherMajorVersion(SkewCase):
             return self.send(collector.connect, 1_000)
 
     def test_the_sender_names_both_versions_once_while_it_runs(self):
-        said = [line for line in self.refuse().stderr.splitlines() if "the data waits in" in line]
+        said = [line for line in self.refuse().stderr.splitlines() if "refused by the collector at" in line]
         self.assertEqual(len(said), 1, said)
         self.assertIn("the collector speaks versions 2 to 2, the sender 1 to 1", said[0])
 

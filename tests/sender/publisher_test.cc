@@ -315,6 +315,21 @@ TEST_F(Publishing, SpoolOfARefusedRunStays) {
   EXPECT_TRUE(std::filesystem::exists(report.spool_folder));
 }
 
+TEST_F(Publishing, RefusedRunSaysThatItIsRefusedAndWhy) {
+  collector.refusal.emplace().set_code(v1::ErrorReport::CODE_AUTH);
+  collector.refusal->set_fatal(true);
+  collector.refusal->set_text("the run belongs to key alice");
+  testing::internal::CaptureStderr();
+  open();
+  (void)finish(seconds(3'600));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(
+      said.find("refused by the collector at " + collector.endpoint() +
+                ": the collector does not let this sender in: the run belongs to key alice; nothing more is sent"),
+      std::string::npos)
+      << said;
+}
+
 // ---- errors at the start ----
 
 TEST_F(Publishing, PortThatDoesNotExistIsAnError) {

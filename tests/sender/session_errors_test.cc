@@ -1,5 +1,6 @@
 // docs/protocol.md, section 6: what a session does with each error, and with messages that cannot be read.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -39,6 +40,57 @@ INSTANTIATE_TEST_SUITE_P(Rows, SessionErrorTable,
                                          ErrorRow{v1::ErrorReport::CODE_DISK_FULL, SessionState::kConnecting},
                                          ErrorRow{v1::ErrorReport::CODE_OVERLOADED, SessionState::kConnecting}),
                          [](const auto& row) { return v1::ErrorReport::Code_Name(row.param.code); });
+
+struct NoticeRow {
+  v1::ErrorReport::Code code;
+  bool fatal;
+  Notice::Kind kind;
+  const char* text;
+};
+
+class SessionRefusalTable : public SessionHarness, public testing::WithParamInterface<NoticeRow> {};
+
+TEST_P(SessionRefusalTable, IsSaidAtOnceWithItsReason) {
+  reach_connecting();
+  v1::ErrorReport error;
+  error.set_code(GetParam().code);
+  error.set_fatal(GetParam().fatal);
+  error.set_text("why");
+  receive(frame::MessageType::kError, error);
+  ASSERT_EQ(count<Notice>(), 1U);
+  const Notice said = all<Notice>().front();
+  EXPECT_EQ(std::pair(said.kind, said.text), std::pair(GetParam().kind, std::string(GetParam().text)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, SessionRefusalTable,
+    testing::Values(
+        NoticeRow{v1::ErrorReport::CODE_VERSION, true, Notice::Kind::kRefused,
+                  "the collector speaks no version of this sender (it speaks 1 to 1): why"},
+        NoticeRow{v1::ErrorReport::CODE_FENCED, true, Notice::Kind::kRefused, "another process holds this spool: why"},
+        NoticeRow{v1::ErrorReport::CODE_STREAM_CLASH, true, Notice::Kind::kStreamLost,
+                  "the stream id belongs to another spool: why"},
+        NoticeRow{v1::ErrorReport::CODE_RUN_DELETED, true, Notice::Kind::kRefused, "the run was deleted: why"},
+        NoticeRow{v1::ErrorReport::CODE_BAD_VALUE, true, Notice::Kind::kRefused,
+                  "the collector finds a wrong value in a message: why"},
+        NoticeRow{v1::ErrorReport::CODE_BAD_FRAME, true, Notice::Kind::kRefused,
+                  "the collector cannot read a message: why"},
+        NoticeRow{v1::ErrorReport::CODE_AUTH, true, Notice::Kind::kRefused,
+                  "the collector does not let this sender in: why"},
+        NoticeRow{v1::ErrorReport::CODE_AUTH, false, Notice::Kind::kPutOff,
+                  "the collector does not let this sender in: why"},
+        NoticeRow{v1::ErrorReport::CODE_DISK_FULL, false, Notice::Kind::kPutOff, "the collector's disk is full: why"},
+        NoticeRow{v1::ErrorReport::CODE_OVERLOADED, false, Notice::Kind::kPutOff, "the collector is overloaded: why"}),
+    [](const auto& row) {
+      return v1::ErrorReport::Code_Name(row.param.code) + (row.param.fatal ? "_for_good" : "_for_now");
+    });
+
+TEST_F(SessionErrors, RefusalIsNotFollowedByNoAnswer) {
+  reach_connecting();
+  report(v1::ErrorReport::CODE_OVERLOADED, 60'000);
+  pass_ms(10'000);
+  EXPECT_EQ(count<Notice>(), 1U);
+}
 
 TEST_F(SessionErrors, FatalFlagStopsWhateverTheCode) {
   reach_streaming();
