@@ -30,22 +30,31 @@ std::uint64_t charge(const Session& session) {
 }  // namespace
 
 std::uint64_t CreditPool::share_bytes() const {
-  const std::uint64_t equal = budget_bytes_ / std::max<std::size_t>(sessions_, 1);
+  const std::uint64_t equal = budget_bytes_ / std::max<std::size_t>(live_.sessions + catching_up_.sessions, 1);
   return std::clamp(equal, kMinShareBytes, std::max(max_session_bytes_, kMinShareBytes));
 }
 
-std::uint64_t CreditPool::room_bytes() const {
-  return left(budget_bytes_, outstanding_bytes_);
+std::uint64_t CreditPool::room_bytes(const Group& group) const {
+  const std::uint64_t room = left(budget_bytes_, outstanding_bytes());
+  if (&group == &live_ || live_.sessions == 0) return room;
+  return std::min(room, left(budget_bytes_ / 2, group.outstanding_bytes));
 }
 
 void CreditPool::add(Session& session) {
-  ++sessions_;
-  outstanding_bytes_ += charge(session);
+  session.catches_up = session.has_backlog();
+  ++group_of(session).sessions;
+  group_of(session).outstanding_bytes += charge(session);
 }
 
 void CreditPool::remove(Session& session) {
-  --sessions_;
-  outstanding_bytes_ -= charge(session);
+  --group_of(session).sessions;
+  group_of(session).outstanding_bytes -= charge(session);
+}
+
+void CreditPool::reclassify(Session& session) {
+  if (session.catches_up == session.has_backlog()) return;
+  remove(session);
+  add(session);
 }
 
 bool CreditPool::top_up(Session& session) {
@@ -57,33 +66,39 @@ bool CreditPool::top_up(Session& session) {
   const bool wants_bytes = bytes_left <= share / 2;
   if (!wants_bytes && frames_left > frames / 2) return false;
 
+  Group& group = group_of(session);
   const std::uint64_t more =
-      std::min(left(share, bytes_left), room_bytes() + left(kMinShareBytes, unprocessed(session)));
+      std::min(left(share, bytes_left), room_bytes(group) + left(kMinShareBytes, unprocessed(session)));
   if (wants_bytes && more < kMinGrantBytes) {
-    if (!session.waits_for_credit) waiting_.push_back(session.token);
+    if (!session.waits_for_credit) group.waiting.push_back(session.token);
     session.waits_for_credit = true;
     return false;
   }
-  outstanding_bytes_ -= charge(session);
+  group.outstanding_bytes -= charge(session);
   session.granted_bytes += more;
   session.granted_seq = std::max(session.granted_seq, session.received_seq + frames);
   session.waits_for_credit = false;
-  outstanding_bytes_ += charge(session);
+  group.outstanding_bytes += charge(session);
   return true;
 }
 
 void CreditPool::process(Session& session, std::uint64_t processed_bytes) {
   if (processed_bytes <= session.processed_bytes) return;
-  outstanding_bytes_ -= charge(session);
+  Group& group = group_of(session);
+  group.outstanding_bytes -= charge(session);
   session.processed_bytes = processed_bytes;
-  outstanding_bytes_ += charge(session);
+  group.outstanding_bytes += charge(session);
 }
 
 std::uint64_t CreditPool::next_in_turn() {
-  if (withheld_ || waiting_.empty() || room_bytes() < frame::kMaxFrameBytes) return 0;
-  const std::uint64_t token = waiting_.front();
-  waiting_.pop_front();
-  return token;
+  if (withheld_) return 0;
+  for (Group* group : {&live_, &catching_up_}) {
+    if (group->waiting.empty() || room_bytes(*group) < frame::kMaxFrameBytes) continue;
+    const std::uint64_t token = group->waiting.front();
+    group->waiting.pop_front();
+    return token;
+  }
+  return 0;
 }
 
 }  // namespace sideband::collector

@@ -3,6 +3,9 @@
 // Pure, owned by the receiver's thread. A session's share is the budget divided by the sessions that stream, but at
 // least two maximal frames: when half of it is used, one can still be sent, so nobody ever waits for a repeated grant.
 // What is granted beyond that minimum and not yet processed is taken from the budget; idle sessions take nothing.
+//
+// Sessions that catch up have half of the budget while any other one streams, and are the last in turn: what is said of
+// a training that runs should not wait for what was said yesterday.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +25,8 @@ class CreditPool {
   // A session that begins or ends to stream; ending gives back what it had not used.
   void add(Session& session);
   void remove(Session& session);
+  // Of a session in the pool: whether it catches up has changed.
+  void reclassify(Session& session);
 
   // Raises the grant of a session that has used up half of it; true when it rose. A session that gets nothing now waits
   // for its turn.
@@ -35,17 +40,24 @@ class CreditPool {
   // While true nobody is granted anything.
   void withhold(bool withhold) { withheld_ = withhold; }
 
-  [[nodiscard]] std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }
+  [[nodiscard]] std::uint64_t outstanding_bytes() const {
+    return live_.outstanding_bytes + catching_up_.outstanding_bytes;
+  }
 
  private:
+  struct Group {
+    std::uint64_t outstanding_bytes = 0;  // granted beyond the minimum and not processed
+    std::size_t sessions = 0;
+    std::deque<std::uint64_t> waiting;  // tokens; may name sessions that are gone or in the other group
+  };
+
   [[nodiscard]] std::uint64_t share_bytes() const;
-  [[nodiscard]] std::uint64_t room_bytes() const;
+  [[nodiscard]] std::uint64_t room_bytes(const Group& group) const;
+  [[nodiscard]] Group& group_of(const Session& session) { return session.catches_up ? catching_up_ : live_; }
 
   std::uint64_t budget_bytes_;
   std::uint64_t max_session_bytes_;
-  std::uint64_t outstanding_bytes_ = 0;  // granted beyond the minimum and not processed, all sessions
-  std::size_t sessions_ = 0;
-  std::deque<std::uint64_t> waiting_;  // tokens; may name sessions that are gone
+  Group live_, catching_up_;
   bool withheld_ = false;
 };
 

@@ -19,6 +19,9 @@ enum class SessionState {
   kAbandoned,  // as kStale, silent for abandoned_after_ms; its credit is taken back
 };
 
+// A sender makes about 50 frames a second: five seconds.
+inline constexpr std::uint64_t kLiveFrames = 256;
+
 struct Session {
   std::uint64_t token = 0;
   std::uint64_t stream_id = 0;
@@ -43,12 +46,15 @@ struct Session {
   std::uint64_t processed_bytes = 0;
   std::uint64_t granted_seq = 0;
   bool waits_for_credit = false;  // stands in the queue for the next grant
+  bool catches_up = false;        // as the credit pool has it; see has_backlog()
 
   std::int64_t opened_ms = 0;
   std::int64_t heard_ms = 0;
   std::int64_t next_ping_ms = 0;
   ClockEstimate clock;
 
+  // The sender holds more than the frames of the last moments that have not come yet, as far as it has told.
+  [[nodiscard]] bool has_backlog() const { return head_seq > received_seq + kLiveFrames; }
   [[nodiscard]] bool is_streaming() const { return state != SessionState::kOpening && state != SessionState::kAcked; }
 };
 

@@ -48,6 +48,7 @@ SessionTable::DataVerdict SessionTable::receive_data(std::uint64_t token, frame:
   hear(*session, {}, now);
   session->received_bytes += frame_bytes;
   session->received_seq = std::max(session->received_seq, id.seq);
+  credit_.reclassify(*session);
   return {std::nullopt, session->received_bytes > session->granted_bytes};
 }
 
@@ -180,7 +181,10 @@ std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::By
   if (session == nullptr) return refuse_token(peer, ping.token());
   hear(*session, peer, now);
   session->head_seq = std::max(session->head_seq, ping.head_seq());
-  if (session->is_streaming()) (void)credit_.top_up(*session);  // the PONG carries the grant in any case
+  if (session->is_streaming()) {
+    credit_.reclassify(*session);
+    (void)credit_.top_up(*session);  // the PONG carries the grant in any case
+  }
   replies_.push_back(make_pong(*session, ping, now, now));
   return std::nullopt;
 }

@@ -11,12 +11,15 @@ constexpr std::uint64_t kFrame = frame::kMaxFrameBytes;
 
 class CreditTest : public ::testing::Test {
  protected:
-  Session& add() {
+  Session& add(std::uint64_t head_seq = 0) {
     Session& session = sessions_.emplace_back();
     session.token = sessions_.size();
+    session.head_seq = head_seq;
     pool_.add(session);
     return session;
   }
+  Session& add_lagging() { return add(1'000'000); }
+  static void end_backlog(Session& session) { session.received_seq = session.head_seq; }
   // Uses all that it can get while nothing is processed.
   void exhaust(Session& session) {
     while (pool_.top_up(session)) receive(session, session.granted_bytes - session.received_bytes);
@@ -100,6 +103,100 @@ TEST_F(CreditTest, SessionThatEndsGivesItsCreditBack) {
   (void)pool_.top_up(session);
   pool_.remove(session);
   EXPECT_EQ(pool_.outstanding_bytes(), 0U);
+}
+
+TEST_F(CreditTest, CatchingUpAloneMayUseTheWholeBudget) {
+  Session& session = add_lagging();
+  exhaust(session);
+  EXPECT_EQ(session.received_bytes, (8 + 2) * kFrame);
+}
+
+TEST_F(CreditTest, CatchingUpHasHalfOfTheBudgetBesideALiveStream) {
+  add();
+  Session& lagging = add_lagging();
+  exhaust(lagging);
+  EXPECT_EQ(lagging.received_bytes, (4 + 2) * kFrame);
+}
+
+TEST_F(CreditTest, AllThatCatchUpShareHalfOfTheBudget) {
+  pool_ = CreditPool(100 * kFrame, 100 * kFrame);
+  add();
+  for (int n = 0; n < 9; ++n) exhaust(add_lagging());
+  EXPECT_LE(pool_.outstanding_bytes(), 50 * kFrame);
+}
+
+TEST_F(CreditTest, EachThatCatchesUpMaySendAMaximalFrame) {
+  add();
+  for (int n = 0; n < 100; ++n) (void)pool_.top_up(add_lagging());
+  EXPECT_GE(sessions_.back().granted_bytes, kFrame);
+}
+
+TEST_F(CreditTest, LiveStreamFindsRoomBesideThoseThatCatchUp) {
+  Session& live = add();
+  for (int n = 0; n < 9; ++n) exhaust(add_lagging());
+  exhaust(live);
+  EXPECT_GE(live.received_bytes, (4 + 2) * kFrame);
+}
+
+TEST_F(CreditTest, LiveStreamIsFirstInTurn) {
+  Session& lagging = add_lagging();
+  exhaust(lagging);
+  Session& live = add();
+  exhaust(live);
+  pool_.process(lagging, lagging.received_bytes);
+  EXPECT_EQ(pool_.next_in_turn(), live.token);
+}
+
+TEST_F(CreditTest, ThoseThatCatchUpHaveTheirTurnWhenNoLiveStreamWaits) {
+  add();
+  Session& lagging = add_lagging();
+  exhaust(lagging);
+  pool_.process(lagging, lagging.received_bytes);
+  EXPECT_EQ(pool_.next_in_turn(), lagging.token);
+}
+
+TEST_F(CreditTest, NobodyHasATurnWithoutRoomForThoseThatCatchUp) {
+  add();
+  exhaust(add_lagging());
+  EXPECT_EQ(pool_.next_in_turn(), 0U);
+}
+
+TEST_F(CreditTest, StreamThatHasCaughtUpIsLive) {
+  add();
+  Session& lagging = add_lagging();
+  exhaust(lagging);
+  end_backlog(lagging);
+  pool_.reclassify(lagging);
+  exhaust(lagging);
+  EXPECT_EQ(lagging.received_bytes, (8 + 2) * kFrame);
+}
+
+TEST_F(CreditTest, StreamThatHasCaughtUpLeavesItsHalfToOthers) {
+  add();
+  Session& first = add_lagging();
+  exhaust(first);
+  end_backlog(first);
+  pool_.reclassify(first);
+  Session& second = add_lagging();
+  exhaust(second);
+  EXPECT_EQ(second.received_bytes, (4 + 2) * kFrame);
+}
+
+TEST_F(CreditTest, GroupsGiveBackAllThatTheirSessionsHeld) {
+  Session& session = add_lagging();
+  exhaust(session);
+  end_backlog(session);
+  pool_.reclassify(session);
+  pool_.remove(session);
+  EXPECT_EQ(pool_.outstanding_bytes(), 0U);
+}
+
+TEST_F(CreditTest, ThousandThatCatchUpHoldTheBudgetAndTwoMaximalFramesEachAtMost) {
+  for (int n = 0; n < 1'000; ++n) exhaust(add_lagging());
+  for (Session& session : sessions_) exhaust(session);
+  std::uint64_t under_way_bytes = 0;
+  for (const Session& session : sessions_) under_way_bytes += session.received_bytes;
+  EXPECT_LE(under_way_bytes, (8 + 1'000 * 2) * kFrame);
 }
 
 TEST_F(CreditTest, GrantsNeverFall) {

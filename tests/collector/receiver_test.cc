@@ -118,6 +118,22 @@ TEST_F(ReceiverTest, CollectorPings) {
   EXPECT_EQ(one.wait_for<v1::Ping>(MessageType::kPing).token(), one.token());
 }
 
+TEST_F(ReceiverTest, SendersThatCatchUpAreGrantedHalfBesideALiveOne) {
+  stop();
+  CollectorOptions options = make_options();
+  options.credit_budget_bytes = 64 << 20;
+  start(options);
+  sender(1, "run-1").connect();
+  std::uint64_t granted_bytes = 0;
+  for (std::uint64_t stream = 2; stream <= 6; ++stream) {
+    auto& lagging = sender(stream, "run-2");
+    lagging.claim_head(1'000'000);
+    granted_bytes += lagging.connect_for_credit().credit_bytes();
+  }
+  constexpr std::uint64_t kMinimum = 2 * frame::kMaxFrameBytes;  // of each, whatever the budget is
+  EXPECT_LE(granted_bytes, (32U << 20) + 5 * kMinimum);
+}
+
 TEST_F(ReceiverTest, SenderBeyondTheOpenFilesIsToldToComeBack) {
   stop();
   CollectorOptions options = make_options();

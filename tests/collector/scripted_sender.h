@@ -56,6 +56,8 @@ class ScriptedSender {
   }
 
   // SYN and the answer to it; the frame's type is in last_type().
+  // Frames that it claims to hold, before say_syn().
+  void claim_head(std::uint64_t head_seq) { head_seq_ = head_seq; }
   v1::Ack say_syn(std::uint64_t spool = 1) {
     send_syn(spool);
     ack_ = wait_for<v1::Ack>(frame::MessageType::kAck);
@@ -71,6 +73,7 @@ class ScriptedSender {
     syn.set_open_nonce(1);
     syn.set_syn_nonce(++syn_nonce_);
     syn.set_run_id(run_id_);
+    syn.set_head_seq(head_seq_);
     syn.set_project("demo");
     send_control(frame::MessageType::kSyn, syn);
   }
@@ -86,11 +89,15 @@ class ScriptedSender {
 
   // The whole handshake; where the collector wants us to go on.
   std::uint64_t connect() {
+    (void)connect_for_credit();
+    return ack_.resume_seq();
+  }
+  // The same; the first grant.
+  v1::Credit connect_for_credit() {
     say_syn();
     link();
     send_control_bytes(make_config(stream_id_, 1, run_id_));
-    wait_for<v1::Credit>(frame::MessageType::kCredit);
-    return ack_.resume_seq();
+    return wait_for<v1::Credit>(frame::MessageType::kCredit);
   }
 
   void send(const std::string& frame) { send_parts({encode_token(ack_.token()), frame}); }
@@ -152,7 +159,7 @@ class ScriptedSender {
   zmq::context_t& context_;
   std::uint64_t stream_id_;
   std::string run_id_;
-  std::uint64_t syn_nonce_ = 0;
+  std::uint64_t syn_nonce_ = 0, head_seq_ = 0;
   v1::Ack ack_;
   zmq::socket_t dealer_;
   zmq::socket_t xpub_;
