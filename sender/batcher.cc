@@ -55,6 +55,7 @@ struct Batcher::Impl {
   void update_clock();
   void collect();
   DrainEnd drain(Lane& lane);
+  void note_progress(const DropTotals& dropped);
   void release();
   LogPayload encode_definitions(const Identity& identity);
   LogPayload encode_records(const Identity& identity);
@@ -71,6 +72,8 @@ struct Batcher::Impl {
   std::size_t next_lane = 0;
   std::size_t following_lane = 0;  // next_lane once this payload is done
   bool holds_definitions = false;  // the payload under way
+  std::uint64_t seq = 0;           // its frame's
+  std::uint64_t spooled_seq = 0;
 
   std::uint64_t points_total;
   DropTotals drops_now{};      // in the payload under way
@@ -130,6 +133,12 @@ DrainEnd Batcher::Impl::drain(Lane& lane) {
     if (is_rewind) return DrainEnd::kRewindTaken;
   }
   return DrainEnd::kEmpty;
+}
+
+// Rings outlive a kill: what is released is in the spool or in these counts.
+void Batcher::Impl::note_progress(const DropTotals& dropped) {
+  const StreamProgress progress{spooled_seq, points_total, dropped};
+  for (Lane& lane : lanes) lane.consumer.set_progress(progress);
 }
 
 void Batcher::Impl::release() {
@@ -203,6 +212,7 @@ Batcher::~Batcher() = default;
 LogPayload Batcher::next_payload(std::uint64_t stream_id, std::uint64_t seq, std::uint64_t keyframe_seq) {
   const Identity identity{stream_id, seq, keyframe_seq};
   impl_->holds_definitions = false;
+  impl_->seq = seq;
   impl_->source.clear_wake();
   impl_->look_at_rings();
   if (impl_->definitions.owes()) return impl_->encode_definitions(identity);
@@ -215,13 +225,16 @@ LogPayload Batcher::next_payload(std::uint64_t stream_id, std::uint64_t seq, std
 }
 
 void Batcher::accept() {
+  impl_->spooled_seq = impl_->seq;
   if (impl_->holds_definitions) {
+    impl_->note_progress(impl_->drops_now);
     impl_->definitions.accept();
     impl_->holds_definitions = false;
     return;
   }
   impl_->points_total += impl_->builder.points();
   impl_->drops_sent = impl_->drops_now;
+  impl_->note_progress(impl_->drops_now);
   impl_->release();
 }
 
@@ -231,6 +244,7 @@ void Batcher::drop(LossReason reason) {
     impl_->collect();
   }
   impl_->source.count_drop(reason, impl_->builder.points() + impl_->builder.items());
+  impl_->note_progress(impl_->drops());
   impl_->release();
 }
 
@@ -241,7 +255,7 @@ void Batcher::repeat_definitions() {
 
 void Batcher::begin_stream() {
   repeat_definitions();
-  impl_->points_total = 0;
+  impl_->points_total = impl_->spooled_seq = 0;
   // What the stream before did not tell any more, this one will.
   for (std::size_t i = 0; i < kLossReasons; ++i) impl_->drops_before[i] += impl_->drops_sent[i];
   impl_->drops_offered = impl_->drops_sent = {};

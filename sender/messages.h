@@ -116,6 +116,8 @@ enum class LossReason : std::uint32_t {
   kInvalid = 7,
   kIo = 8,
 };
+inline constexpr std::size_t kLossReasons = 9;
+using DropTotals = std::array<std::uint64_t, kLossReasons>;  // points by LossReason
 
 struct Skip {
   std::uint64_t stream_id = 0, seq = 0, to_seq = 0;

@@ -3,7 +3,6 @@
 // Used by one thread, the Batcher's.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,9 +12,6 @@
 #include "sender/names.h"
 
 namespace sideband::sender {
-
-inline constexpr std::size_t kLossReasons = 9;
-using DropTotals = std::array<std::uint64_t, kLossReasons>;  // points by LossReason
 
 class RecordSource {
  public:

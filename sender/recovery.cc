@@ -1,5 +1,6 @@
 #include "sender/recovery.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -19,11 +20,27 @@ namespace {
 constexpr std::uint32_t kStatusCrashed = 3;  // End.Status of the .proto
 // A stream whose numbers are used up is none that a sender wrote.
 constexpr std::uint64_t kMaxHeadSeq = std::numeric_limits<std::uint64_t>::max() / 2;
+// A ring that knows of so many frames more than the spool is damaged itself.
+constexpr std::uint64_t kMaxLostFrames = 1U << 20;
 
 Result<void> cut_torn_tail(const SpoolScan& scan) {
   if (scan.last_torn_bytes == 0) return {};
   auto cut = frame::FrameFileWriter::reopen(scan.last_path, scan.last_good_bytes);
   return cut ? Result<void>() : tl::unexpected(cut.error());
+}
+
+struct Used {
+  std::uint64_t seq = 0, points_total = 0;
+};
+
+// What the stream's frames have used up, those included that are lost.
+Used find_used(const SpoolScan& scan, const RecoveredRings& rings) {
+  const Used spooled{scan.index.head_seq(), scan.points_total};
+  const StreamProgress& progress = rings.progress();
+  if (progress.seq > spooled.seq && progress.seq - spooled.seq <= kMaxLostFrames) {
+    return {progress.seq, std::max(spooled.points_total, progress.points_total)};
+  }
+  return {spooled.seq + (scan.last_is_damaged ? 1 : 0), spooled.points_total};
 }
 
 // When the last thing is known to have happened.
@@ -76,9 +93,9 @@ Result<void> append_end(Spool& spool, const Batcher& batcher, const Anchor& ende
 }
 
 // A stream that nothing ended: what its rings hold, then END, in a segment of their own.
-Result<void> complete(Spool& spool, RecoveredRings& rings, const SpoolScan& scan) {
+Result<void> complete(Spool& spool, RecoveredRings& rings, const SpoolScan& scan, std::uint64_t points_before) {
   const Anchor ended = last_seen(rings, scan);
-  Batcher batcher(rings, scan.points_total);
+  Batcher batcher(rings, points_before);
   if (auto appended = append_rings(spool, batcher, ended); !appended) return appended;
   if (auto appended = append_end(spool, batcher, ended); !appended) return appended;
   return spool.sync();
@@ -97,6 +114,7 @@ RecoveryReport describe(const SpoolScan& scan, const RecoveredRings& rings, cons
           .points_in_ring = scan.is_ended ? 0 : rings.points(),
           .damaged_bytes = scan.damaged_bytes + rings.damaged_bytes(),
           .torn_bytes = scan.last_torn_bytes,
+          .points_lost = scan.is_ended ? 0 : find_used(scan, rings).points_total - scan.points_total,
           .points_dropped = std::accumulate(drops.begin(), drops.end(), std::uint64_t{0}),
           .was_ended = scan.is_ended,
           .is_empty = false};
@@ -136,8 +154,10 @@ Result<RecoveredSpool> recover(const std::filesystem::path& spool_folder, Recove
     if (auto cut = cut_torn_tail(*scan); !cut) return tl::unexpected(cut.error());
     StreamIdentity identity = scan->identity;
     identity.spool_id = info->spool_id;
+    const Used used = find_used(*scan, rings);
+    scan->index.skip_to(used.seq);
     const auto spool = Spool::resume(*std::move(folder), *std::move(info), std::move(identity), std::move(scan->index));
-    if (auto done = complete(*spool, rings, *scan); !done) return tl::unexpected(done.error());
+    if (auto done = complete(*spool, rings, *scan, used.points_total); !done) return tl::unexpected(done.error());
     folder = spool->take_folder();
   }
   if (auto removed = remove_ring_folders(home); !removed) return tl::unexpected(removed.error());

@@ -2,7 +2,8 @@
 // stream, and END(CRASHED) ends it.
 //
 //   1. the spool's lock: a live owner holds it
-//   2. a torn tail of the last segment is cut off
+//   2. a torn tail of the last segment is cut off; seqs of frames that the rings know of and the spool has no more are
+//      left out, for the collector may have them, and their points stay in the total
 //   3. the records behind the last ring mark of each ring go into a new segment, as LOG frames with ring marks of their
 //      own, then END; synced
 //   4. the rings are deleted
@@ -34,6 +35,7 @@ struct RecoveryReport {
   std::uint64_t points_in_ring = 0;   // not in a frame yet, when it was found
   std::uint64_t damaged_bytes = 0;    // of segments and rings, not readable
   std::uint64_t torn_bytes = 0;       // of a write that was cut off: no loss, its points are in the ring
+  std::uint64_t points_lost = 0;      // in the newest frames, which cannot be read any more
   std::uint64_t points_dropped = 0;   // never got a seq, all reasons
   bool was_ended = false;
   bool is_empty = false;  // the process died before it wrote a frame; the rest says nothing

@@ -64,6 +64,7 @@ void RingConsumer::begin_stream(std::uint64_t stream_id) noexcept {
   header_->dropped_before = {header_->dropped_full.load(std::memory_order_relaxed),
                              header_->dropped_invalid.load(std::memory_order_relaxed),
                              header_->dropped_too_large.load(std::memory_order_relaxed)};
+  header_->progress = {};
   header_->stream_id.store(stream_id, std::memory_order_release);
   header_->next_stream_id.store(0, std::memory_order_release);
 }

@@ -7,6 +7,7 @@
 //   offset 64    head: bytes ever published, and the counters              written by the producer
 //   offset 128   tail: bytes ever released                                 written by the consumer
 //   offset 192   how ticks become time: two slots, one of them in force    written by the consumer
+//   behind that  what became of the stream so far                          written by the consumer
 //   offset 4096  data: `capacity` bytes, a power of two; byte n of the queue lies at n % capacity
 //
 // Everything in [tail, head) is whole records (record.h). One release store of head publishes a log() call: after a
@@ -23,12 +24,13 @@
 #include <span>
 
 #include "sender/clock.h"
+#include "sender/messages.h"
 #include "sender/record.h"
 
 namespace sideband::sender {
 
 inline constexpr std::uint64_t kRingMagic = 0x474E'4952'5A5A'5A5A;  // "ZZZZRING"
-inline constexpr std::uint32_t kRingVersion = 2;
+inline constexpr std::uint32_t kRingVersion = 3;
 inline constexpr std::size_t kRingDataOffset = 4'096;  // one page
 inline constexpr std::size_t kCacheLineBytes = 64;
 
@@ -40,6 +42,14 @@ struct RingOrigin {
   BootId boot_id{};             // of the kernel that ran when it was made: no ring outlives it
   bool is_tsc = false;          // ticks are the time stamp counter's, else nanoseconds of CLOCK_MONOTONIC
   ClockLine clock;
+};
+
+// What the consumer did with a stream's records, of this ring and all others, so that nothing it released is lost
+// without a count when the process is killed.
+struct StreamProgress {
+  std::uint64_t seq = 0;           // of its last LOG frame in the spool
+  std::uint64_t points_total = 0;  // in its frames
+  DropTotals drops{};
 };
 
 struct RingHeader {
@@ -67,6 +77,7 @@ struct RingHeader {
   std::atomic<std::uint64_t> clock_in_force{0};
   // What the three counters of drops said when this stream began: full, invalid, too large.
   std::array<std::uint64_t, 3> dropped_before{};
+  StreamProgress progress;
 };
 static_assert(sizeof(RingHeader) <= kRingDataOffset && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -143,6 +154,8 @@ class RingConsumer {
   [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
   // Everything before the cursor leaves the ring.
   void release() noexcept { header_->tail.store(cursor_, std::memory_order_release); }
+  // Before the release of what it tells of.
+  void set_progress(const StreamProgress& progress) noexcept { header_->progress = progress; }
   // How the ticks of the records that are not released yet become time.
   void set_clock(const ClockLine& line) noexcept;
   // The ring goes on with another stream: between the two calls its file moves to that stream's folder.

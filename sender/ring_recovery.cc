@@ -176,6 +176,8 @@ std::optional<RecoveredRing> read_ring(frame::Bytes file, std::uint64_t stream_i
   ring.dropped_full = header.dropped_full.load() - header.dropped_before[0];
   ring.dropped_invalid = header.dropped_invalid.load() - header.dropped_before[1];
   ring.dropped_too_large = header.dropped_too_large.load() - header.dropped_before[2];
+  // The header of a ring that has not begun with this stream still speaks of the one before.
+  if (stream_id == header.stream_id.load()) ring.progress = header.progress;
   ring.clock = header.clocks[header.clock_in_force.load() & 1];
   if (!is_sound_line(ring.clock)) ring.clock = {};
   auto range = unspooled_range(header, marks);
@@ -207,12 +209,19 @@ RecoveredRings::RecoveredRings(const RingHome& home, const RingMarks& marks, con
       if (auto ring = read_ring(file, home.stream_id, boot_id, marks)) take(std::move(*ring));
     }
   }
-  for (std::size_t i = 0; i < drops_.size(); ++i) drops_[i] = std::max(drops_[i], ring_drops_[i]);
+  for (std::size_t i = 0; i < drops_.size(); ++i) {
+    drops_[i] = std::max({drops_[i], ring_drops_[i], progress_.drops[i]});
+  }
   if (has_clock_ && clock_.ns_per_tick == 0) clock_.ns_per_tick = measure_rate(clock_, is_tsc_);
 }
 
 void RecoveredRings::take(RecoveredRing ring) {
-  if (!seen_.emplace(ring.id, true).second) return;
+  if (!seen_.insert(ring.id).second) return;
+  progress_.seq = std::max(progress_.seq, ring.progress.seq);
+  progress_.points_total = std::max(progress_.points_total, ring.progress.points_total);
+  for (std::size_t i = 0; i < drops_.size(); ++i) {
+    progress_.drops[i] = std::max(progress_.drops[i], ring.progress.drops[i]);
+  }
   points_ += ring.points;
   damaged_bytes_ += ring.damaged_bytes;
   ring_drops_[static_cast<std::size_t>(LossReason::kQueueFull)] += ring.dropped_full;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "sender/record_source.h"
@@ -27,6 +28,7 @@ struct RecoveredRing {
   std::uint64_t points = 0;            // in these records
   std::uint64_t damaged_bytes = 0;     // cut off behind them
   std::uint64_t dropped_full = 0, dropped_invalid = 0, dropped_too_large = 0;  // since the stream began
+  StreamProgress progress;
   ClockLine clock;
   bool is_tsc = false;
 };
@@ -43,6 +45,8 @@ class RecoveredRings final : public RecordSource {
 
   [[nodiscard]] std::uint64_t points() const { return points_; }
   [[nodiscard]] std::uint64_t damaged_bytes() const { return damaged_bytes_; }
+  // What the owner wrote down and gave up, whether it can still be read or not; zeros: no ring says.
+  [[nodiscard]] const StreamProgress& progress() const { return progress_; }
   // When the owner last looked at a clock; nullopt: there is no ring.
   [[nodiscard]] std::optional<Anchor> last_seen() const;
 
@@ -61,7 +65,8 @@ class RecoveredRings final : public RecordSource {
 
   Names names_;
   std::vector<std::unique_ptr<RingMemory>> rings_;
-  std::map<std::uint32_t, bool> seen_;  // ids
+  std::set<std::uint32_t> seen_;  // ids
+  StreamProgress progress_;
   ClockLine clock_;
   bool has_clock_ = false, is_tsc_ = false;
   DropTotals drops_{}, ring_drops_{};

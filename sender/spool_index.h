@@ -29,6 +29,9 @@ class SpoolIndex {
   // A frame at the end of the last segment that stands for seq to last_seq. seq is more than head_seq().
   void add(std::uint64_t seq, std::uint64_t last_seq, std::uint64_t offset, std::uint64_t bytes);
 
+  // The seqs up to this one are used up, by frames that are lost.
+  void skip_to(std::uint64_t seq) { head_seq_ = seq; }
+
   [[nodiscard]] bool empty() const { return segments_.empty(); }
   [[nodiscard]] const SpoolSegment& last() const { return segments_.back(); }
   [[nodiscard]] std::uint64_t oldest_seq() const;  // head_seq() + 1 when there is no frame

@@ -70,6 +70,7 @@ Result<void> scan_segment(SpoolScan& scan, std::uint32_t number, const std::file
   auto file = frame::FrameFileReader::open(path);
   if (!file) return tl::unexpected(file.error());
   scan.index.begin_segment(number, 0);
+  scan.last_is_damaged = false;
   for (;;) {
     const auto item = file->next();
     if (!item) return tl::unexpected(item.error());
@@ -79,7 +80,11 @@ Result<void> scan_segment(SpoolScan& scan, std::uint32_t number, const std::file
       scan.last_torn_bytes = end->torn_bytes;
       return {};
     }
-    if (const auto* damage = std::get_if<frame::Damage>(&*item)) scan.damaged_bytes += damage->bytes;
+    scan.last_is_damaged = false;
+    if (const auto* damage = std::get_if<frame::Damage>(&*item)) {
+      scan.damaged_bytes += damage->bytes;
+      scan.last_is_damaged = true;
+    }
     if (const auto* scanned = std::get_if<frame::ScannedFrame>(&*item)) {
       scan_frame(scan, scanned->frame, scanned->offset);
     }

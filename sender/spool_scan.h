@@ -31,6 +31,7 @@ struct SpoolScan {
   std::filesystem::path last_path;
   std::uint64_t last_good_bytes = 0;  // the border behind its last whole frame
   std::uint64_t last_torn_bytes = 0;  // behind it: a write that was cut off
+  bool last_is_damaged = false;       // it ends in bytes that are no frame, whole as they may look
 };
 
 // Errors: kNotFound: the folder is gone; kIo.

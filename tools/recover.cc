@@ -98,6 +98,7 @@ std::string to_table(const std::vector<Row>& rows) {
                {"points in spool", Align::kRight},
                {"in ring", Align::kRight},
                {"dropped", Align::kRight},
+               {"lost", Align::kRight},
                {"damaged bytes", Align::kRight},
                {"state"}});
   for (const Row& row : rows) {
@@ -106,7 +107,8 @@ std::string to_table(const std::vector<Row>& rows) {
     table.add({known ? fmt::format("{:016x}", report.stream_id) : row.spool.filename().string(), report.run_name,
                known ? std::to_string(report.rank) : "", format_count(report.frames),
                format_count(report.points_in_spool), format_count(report.points_in_ring),
-               format_count(report.points_dropped), format_count(report.damaged_bytes), state_name(row.state)});
+               format_count(report.points_dropped), row.state == State::kLive ? "" : format_count(report.points_lost),
+               format_count(report.damaged_bytes), state_name(row.state)});
   }
   return table.text();
 }
@@ -127,6 +129,7 @@ std::string to_json(const std::vector<Row>& rows) {
                     {"points_in_spool", report.points_in_spool},
                     {"points_in_ring", report.points_in_ring},
                     {"points_dropped", report.points_dropped},
+                    {"points_lost", report.points_lost},
                     {"damaged_bytes", report.damaged_bytes},
                     {"torn_bytes", report.torn_bytes},
                     {"error", row.trouble}});

@@ -31,7 +31,7 @@ std::string spool_title(const std::filesystem::path& spool, const sender::Recove
 }
 
 bool is_lossy(const sender::RecoveryReport& report) {
-  return report.damaged_bytes != 0 || report.points_dropped != 0;
+  return report.damaged_bytes != 0 || report.points_dropped != 0 || report.points_lost != 0;
 }
 
 }  // namespace sideband::tools

@@ -244,12 +244,11 @@ def spool_bit_rot(scene, rng):
 
 
 def flip_a_bit(segment: pathlib.Path | None, rng: random.Random) -> None:
-    """Of a LOG without definitions: the points of other frames must stay readable. Not of the last frame, which recovery takes
-    for a write that was cut off."""
+    """Of a LOG without definitions: the points of other frames must stay readable."""
     if segment is None:
         return
     logs = [item for item in scan(segment.read_bytes()) if isinstance(item, ScannedFrame) and item.frame.msg_type == LOG]
-    plain = [item for item in logs[:-1] if not pb.Log.FromString(item.frame.payload).keys]
+    plain = [item for item in logs if not pb.Log.FromString(item.frame.payload).keys]
     if not plain:
         return
     victim = rng.choice(plain)
