@@ -21,6 +21,8 @@ constexpr std::size_t kMaxRunIdBytes = 64;  // it names a folder
 constexpr std::uint32_t kFirstSpecialSlurmStep = 0xFFFFFFF0;
 // Elastic restarts start from 0 again after each requeue.
 constexpr std::uint32_t kAttemptsPerRequeue = 1'000;
+// Launches that look the same and are alive at once; one more is a run of its own, each rank for itself.
+constexpr int kMaxLaunchesAlike = 100;
 
 // Copied into CONFIG as they are: names of jobs and devices, nothing that could hold a secret.
 constexpr std::array kShownVariables = {
@@ -55,6 +57,11 @@ std::optional<std::uint32_t> find_number(const ProcessFacts& facts, std::initial
   return std::nullopt;
 }
 
+// Where the ranks of a launch find each other; ":" if they do not. No two launches that are alive have the same.
+std::string find_meeting_point(const ProcessFacts& facts) {
+  return find(facts, {"MASTER_ADDR"}) + ":" + find(facts, {"MASTER_PORT"});
+}
+
 std::string launcher_process(const ProcessFacts& facts) {
   return fmt::format("{}/{}/{}", facts.host, facts.launcher_pid, facts.launcher_start_ticks);
 }
@@ -77,7 +84,7 @@ Evidence find_evidence(const ProcessFacts& facts) {
     }
   }
   const std::string elastic_id = find(facts, {"TORCHELASTIC_RUN_ID"});
-  const std::string master = find(facts, {"MASTER_ADDR"}) + ":" + find(facts, {"MASTER_PORT"});
+  const std::string master = find_meeting_point(facts);
   const std::string mpi_job = find(facts, {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID"});
   const std::string ray_job = find(facts, {"RAY_JOB_ID"});
   if (!elastic_id.empty() && elastic_id != "none") {
@@ -131,7 +138,21 @@ bool is_run_id(const std::string& id) {
   return !id.empty() && id.size() <= kMaxRunIdBytes && id.front() != '.' && std::all_of(id.begin(), id.end(), allowed);
 }
 
-Result<std::string> choose_run_id(const Options& options, const ProcessFacts& facts) {
+// Launches that look the same and are alive at once: each takes the first place that is free.
+std::string claim_launch(const Options& options, const ProcessFacts& facts, const Evidence& evidence,
+                         const StreamInfo& info) {
+  for (int place = 1; place <= kMaxLaunchesAlike; ++place) {
+    Evidence with_place = evidence;
+    if (place > 1) with_place.insert(with_place.end(), {"place", std::to_string(place)});
+    std::string run_id = hash_launch(options, facts, with_place);
+    if (!facts.claim_rank) return run_id;
+    if (facts.claim_rank({run_id, info.attempt, info.rank, find_meeting_point(facts)})) return run_id;
+  }
+  return make_uuid_v7(facts);
+}
+
+// `info` has its rank and attempt.
+Result<std::string> choose_run_id(const Options& options, const ProcessFacts& facts, const StreamInfo& info) {
   const std::string given = options.run_id.empty() ? find(facts, {"SIDEBAND_RUN_ID"}) : options.run_id;
   if (!given.empty()) {
     if (is_run_id(given)) return given;
@@ -140,7 +161,7 @@ Result<std::string> choose_run_id(const Options& options, const ProcessFacts& fa
                             kMaxRunIdBytes, given, options.run_id.empty() ? "SIDEBAND_RUN_ID" : "the options"));
   }
   const Evidence evidence = find_evidence(facts);
-  return evidence.empty() ? make_uuid_v7(facts) : hash_launch(options, facts, evidence);
+  return evidence.empty() ? make_uuid_v7(facts) : claim_launch(options, facts, evidence, info);
 }
 
 Result<void> choose_rank(const Options& options, const ProcessFacts& facts, StreamInfo& info) {
@@ -191,10 +212,10 @@ Result<StreamInfo> identify_stream(const Options& options, const ProcessFacts& f
                                                          kMaxProjectBytes, options.project.size(), options.project));
   }
   StreamInfo info;
-  auto run_id = choose_run_id(options, facts);
-  if (!run_id) return tl::unexpected(run_id.error());
   if (auto ranked = choose_rank(options, facts, info); !ranked) return tl::unexpected(ranked.error());
   choose_attempt(facts, info);
+  auto run_id = choose_run_id(options, facts, info);
+  if (!run_id) return tl::unexpected(run_id.error());
   for (std::size_t half = 0; half < 2; ++half) {
     const std::uint64_t bits = facts.random();
     for (std::size_t i = 0; i < 8; ++i) info.spool_id[half * 8 + i] = static_cast<std::byte>(bits >> (8 * i));

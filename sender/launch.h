@@ -1,7 +1,8 @@
 // Which run this process belongs to, and which rank it has: from options, the environment and the launcher's evidence.
 //
 // Pure but for read_process_facts(): the environment comes in as a map. Rules of the run id: docs/design.md, "Launch
-// identity". Nothing merges without evidence: two processes get one run id only when both name the same launch.
+// identity". Nothing merges without evidence: two processes get one run id only when both name the same launch, and
+// two that are alive at once and say that they are the same rank are two launches.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "sender/messages.h"
+#include "sender/rank_claim.h"
 
 namespace sideband::sender {
 
@@ -25,6 +27,8 @@ struct ProcessFacts {
   std::string program;  // file name of the executable, without its folder
   std::string os;       // "Linux 6.1.0 x86_64"
   std::uint32_t cpu_count = 0;
+  // Takes a rank of a run for this process; false: another live one, or another launch, has it. Unset: all are free.
+  std::function<bool(const ClaimedRank&)> claim_rank;
 };
 
 // The facts of this process.

@@ -24,7 +24,6 @@ tl::unexpected<Error> fail_errno(const std::string& what, int number, const std:
               fmt::format("{} failed: {}: {}", what, std::strerror(number), path.string()));
 }
 
-// /dev/shm is everybody's: a folder of this name may be another user's, or a link to one.
 bool is_private_folder(const std::filesystem::path& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
@@ -92,6 +91,12 @@ uid_t owner_of(const std::filesystem::path& folder) {
 std::array<std::filesystem::path, 2> ring_folders(const RingHome& home) {
   return {home.shared_memory / fmt::format("sideband-{}", owner_of(home.spool_folder)) / spool_name(home.spool_id),
           home.spool_folder / "rings"};
+}
+
+Result<std::filesystem::path> make_user_folder(const std::filesystem::path& shared_memory) {
+  const auto folder = shared_memory / fmt::format("sideband-{}", ::geteuid());
+  if (auto made = make_private_folder(folder); !made) return tl::unexpected(made.error());
+  return folder;
 }
 
 std::string ring_file_name(std::uint32_t ring_id) {

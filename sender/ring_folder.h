@@ -35,6 +35,10 @@ struct RingHome {
 // In the order in which they are tried. The first belongs to the user who owns the spool's folder.
 [[nodiscard]] std::array<std::filesystem::path, 2> ring_folders(const RingHome& home);
 
+// Made when it is missing: a folder that only this user may enter. /dev/shm is everybody's: one of this name may be
+// another user's, or a link to one.
+[[nodiscard]] Result<std::filesystem::path> make_user_folder(const std::filesystem::path& shared_memory);
+
 [[nodiscard]] std::string ring_file_name(std::uint32_t ring_id);
 
 // A new file of `bytes` zeros that are all allocated, so that a store into its mapping cannot fail, in the first of the

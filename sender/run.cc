@@ -6,11 +6,13 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "sender/launch.h"
 #include "sender/publisher.h"
 #include "sender/publisher_notices.h"
+#include "sender/rank_claim.h"
 #include "sender/recorder.h"
 #include "sender/ring_folder.h"
 #include "sender/sender.h"
@@ -25,6 +27,7 @@ struct RunState {
   Options options;
   StreamInfo info;
   int exceptions_at_open = std::uncaught_exceptions();
+  RankClaim claim;
   // Members die in reverse order: the publisher, which reads the recorder, goes first.
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Publisher> publisher;
@@ -128,19 +131,32 @@ void log_value(Recorder& recorder, RecordKind kind, std::string_view key, const 
   recorder.log_item(from_value.item);
 }
 
+// Tells the user, too, why processes that share a launcher are not one run.
+bool claim_rank(sender::RankClaim& claim, sender::PublisherNotices& notices, const sender::ClaimedRank& rank) {
+  const auto folder = sender::make_user_folder(sender::RingHome{}.shared_memory);
+  if (!folder || claim.take(*folder, rank)) return true;
+  notices.say("claim", fmt::format("another live process logs as rank {} of this launch, or another launch looks the "
+                                   "same; this one gets a run of its own. If they belong together, give each its RANK, "
+                                   "or all one SIDEBAND_RUN_ID",
+                                   rank.rank));
+  return false;
+}
+
 }  // namespace
 
 Result<Run> Run::open(Options options) {
   auto recorder = Recorder::open(options);
   if (!recorder) return tl::unexpected(recorder.error());
-  const sender::ProcessFacts facts = sender::read_process_facts();
-  auto info = sender::identify_stream(options, facts);
-  if (!info) return tl::unexpected(info.error());
+  sender::ProcessFacts facts = sender::read_process_facts();
   auto spool_root = sender::choose_spool_root(options.spool_dir, facts.environment);
   if (!spool_root) return tl::unexpected(spool_root.error());
   options.spool_dir = spool_root->string();
 
   auto state = std::make_unique<RunState>();
+  sender::PublisherNotices notices;
+  facts.claim_rank = [&](const sender::ClaimedRank& rank) { return claim_rank(state->claim, notices, rank); };
+  auto info = sender::identify_stream(options, facts);
+  if (!info) return tl::unexpected(info.error());
   state->options = std::move(options);
   state->info = *std::move(info);
   state->recorder = *std::move(recorder);

@@ -71,8 +71,8 @@ void open(std::chrono::milliseconds finish_deadline) {
   g_run.emplace(*std::move(run));
 }
 
-void log_points() {
-  sideband::Scalar loss = g_run->scalar("loss");
+void log_points(std::string_view key = "loss") {
+  sideband::Scalar loss = g_run->scalar(key);
   for (std::int64_t step = 0; step < kPoints; ++step) loss.log(step, static_cast<double>(step));
 }
 
@@ -160,6 +160,18 @@ int log_at_exit() {
   return 0;
 }
 
+// With others: nobody ends before all have opened, which is when somebody closes stdin. The key says which launch it
+// is.
+int log_together(std::chrono::milliseconds finish_deadline) {
+  open(finish_deadline);
+  say("ready");
+  for (char byte = 0; ::read(STDIN_FILENO, &byte, 1) == 1;) {
+  }
+  const char* launch = std::getenv("LAUNCH");
+  log_points(launch == nullptr ? "loss" : launch);
+  return g_run->finish().delivered || finish_deadline.count() == 0 ? 0 : 3;
+}
+
 int deliver() {
   open(kLong);
   log_points();
@@ -177,6 +189,8 @@ int main(int argument_count, char** arguments) {
   if (way == "throw") return throw_through();
   if (way == "at exit") return log_at_exit();
   if (way == "deliver") return deliver();
+  if (way == "together") return log_together(kLong);
+  if (way == "together_offline") return log_together(std::chrono::milliseconds(0));
   open(std::chrono::milliseconds(0));
   log_points();
   if (way == "return") return 0;

@@ -1,7 +1,9 @@
 #include "sender/launch.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +70,61 @@ TEST(Launch, RunIdWithoutEvidenceIsANewUuid) {
 TEST(Launch, UuidBeginsWithTheTime) {
   EXPECT_EQ(identify({}).run_id.substr(0, 13), "018bcfe5-6800");
 }
+
+// ---- ranks that are taken ----
+
+// As if live processes held these.
+StreamInfo identify_beside(const Environment& environment, const std::vector<std::string>& taken,
+                           const Options& options = {}) {
+  ProcessFacts facts = make_facts(environment);
+  facts.claim_rank = [&taken](const ClaimedRank& rank) {
+    return std::find(taken.begin(), taken.end(), rank.run_id) == taken.end();
+  };
+  return identify_stream(options, facts).value();
+}
+
+const Environment kLaunched = {{"TORCHELASTIC_RUN_ID", "x"}};
+
+TEST(Launch, RankThatIsTakenOpensAnotherRun) {
+  const std::string first = identify(kLaunched).run_id;
+  EXPECT_NE(identify_beside(kLaunched, {first}).run_id, first);
+}
+
+TEST(Launch, RanksOfALaterLaunchAreOneRun) {
+  const std::string first = identify(kLaunched).run_id;
+  EXPECT_EQ(identify_beside(kLaunched, {first}).run_id, identify_beside(kLaunched, {first}).run_id);
+}
+
+TEST(Launch, ThirdLaunchIsAThirdRun) {
+  const std::string first = identify(kLaunched).run_id, second = identify_beside(kLaunched, {first}).run_id;
+  const std::string third = identify_beside(kLaunched, {first, second}).run_id;
+  EXPECT_TRUE(third != first && third != second) << third;
+}
+
+TEST(Launch, LaunchWithoutAFreePlaceGetsANewUuid) {
+  ProcessFacts facts = make_facts(kLaunched);
+  facts.claim_rank = [](const ClaimedRank&) { return false; };
+  EXPECT_PRED1(is_uuid_v7, identify_stream({}, facts)->run_id);
+}
+
+TEST(Launch, GivenRunIdIsKeptThoughTheRankIsTaken) {
+  EXPECT_EQ(identify_beside({}, {"mine"}, {.run_id = "mine"}).run_id, "mine");
+}
+
+TEST(Launch, ClaimNamesRankAttemptAndMeetingPoint) {
+  ProcessFacts facts = make_facts({{"TORCHELASTIC_RUN_ID", "x"},
+                                   {"TORCHELASTIC_RESTART_COUNT", "3"},
+                                   {"MASTER_ADDR", "a"},
+                                   {"MASTER_PORT", "29500"},
+                                   {"RANK", "2"}});
+  ClaimedRank claimed;
+  facts.claim_rank = [&claimed](const ClaimedRank& rank) { return claimed = rank, true; };
+  const StreamInfo info = identify_stream({}, facts).value();
+  EXPECT_EQ(std::tie(claimed.run_id, claimed.attempt, claimed.rank, claimed.meeting_point),
+            std::make_tuple(info.run_id, 3U, 2U, "a:29500"));
+}
+
+// ---- evidence ----
 
 struct Launch2 {
   const char* fact;
