@@ -56,6 +56,7 @@ struct Syn {
   std::string library;
   std::optional<StoreId> last_store_id;
   std::uint64_t last_commit_seq = 0;
+  bool follows = false;
 };
 
 struct Ack {

@@ -104,6 +104,7 @@ std::string encode(const Syn& syn) {
   add_text(out, SynField::kLibrary, syn.library);
   if (syn.last_store_id) add_id(out, SynField::kLastStoreId, *syn.last_store_id);
   add_uint64(out, SynField::kLastCommitSeq, syn.last_commit_seq);
+  if (syn.follows) out.add_bool(SynField::kFollows, true);
   return payload;
 }
 

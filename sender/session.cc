@@ -173,6 +173,7 @@ void Session::send_syn(const Anchor& now) {
   syn.library = settings_.library;
   syn.last_store_id = last_store_id_;
   syn.last_commit_seq = committed_seq_;
+  syn.follows = settings_.follows;
   send(frame::MessageType::kSyn, encode(syn));
 }
 

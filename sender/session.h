@@ -31,6 +31,7 @@ class Session {
   struct Settings {
     std::int64_t heartbeat_ms = 30'000;  // until ACK names another
     std::string library = "sideband-cpp";
+    bool follows = false;  // the spool is another process's: yields to it, and waits for what it cannot read yet
     std::function<std::uint64_t()> random;  // 64 random bits
   };
   Session(StreamIdentity identity, Settings settings);
@@ -72,6 +73,8 @@ class Session {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // The collector holds frames of this stream that the source does not, or the id is taken: go on under a new stream.
   [[nodiscard]] bool is_stream_lost() const { return stream_lost_; }
+  // The collector said that another process delivers this stream; it is asked again later.
+  [[nodiscard]] bool is_yielding() const { return yielding_; }
   // The ACK said that everything up to here is durable already.
   [[nodiscard]] std::uint64_t resumed_seq() const { return resumed_seq_; }
 
@@ -92,6 +95,7 @@ class Session {
 
   [[nodiscard]] bool is_ours(const Anchor& now, std::uint64_t token);
   void on_ack(const Anchor& now, const Ack& ack);
+  void await_source(const Anchor& now, const Ack& ack);
   void on_ping(const Anchor& now, const Ping& ping);
   void on_pong(const Anchor& now, const Pong& pong);
   void on_credit(const Anchor& now, const Credit& credit);
@@ -110,7 +114,7 @@ class Session {
   std::int64_t state_since_ns_ = 0;
   std::uint64_t oldest_seq_ = 1, head_seq_ = 0;
   std::optional<std::uint64_t> final_seq_;
-  bool control_ready_ = false, stream_lost_ = false;
+  bool control_ready_ = false, stream_lost_ = false, yielding_ = false;
 
   // CONNECTING.
   std::uint32_t failures_ = 0;  // SYNs since a session last made progress

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMinHeartbeatMs = 10;
 constexpr std::uint32_t kMaxHeartbeatMs = 3'600'000;
+constexpr std::uint32_t kAwaitSourceMs = 2'000;
 
 bool is_fatal(ReportCode code) {
   switch (code) {
@@ -140,6 +141,7 @@ void Session::on_ack(const Anchor& now, const Ack& ack) {
         kProtocolVersion, ack.version, ack.token, ack.resume_seq, ack.data_endpoint);
     return notice(Notice::Kind::kBadMessage, trouble_);
   }
+  if (ack.resume_seq > head_seq_ + 1 && settings_.follows) return await_source(now, ack);
   if (ack.resume_seq > head_seq_ + 1) {
     stream_lost_ = true;
     resumed_seq_ = ack.resume_seq - 1;
@@ -147,6 +149,7 @@ void Session::on_ack(const Anchor& now, const Ack& ack) {
                 fmt::format("the collector has frames up to {} of this stream, the spool only up to {}",
                             ack.resume_seq - 1, head_seq_));
   }
+  yielding_ = false;
   token_ = ack.token;
   cursor_ = ack.resume_seq;
   resumed_seq_ = ack.resume_seq - 1;
@@ -160,6 +163,17 @@ void Session::on_ack(const Anchor& now, const Ack& ack) {
   liveness_.begin(now, heartbeat_ms * kNsPerMs);
   actions_.emplace_back(OpenData{ack.data_endpoint});
   enter(SessionState::kLinking, now);
+}
+
+// The collector heard more from the spool's own process than can be read of the spool yet.
+void Session::await_source(const Anchor& now, const Ack& ack) {
+  syn_nonce_ = 0;
+  send(frame::MessageType::kBye,
+       encode(Bye{.token = ack.token, .reason = static_cast<std::uint32_t>(ByeReason::kLeaving)}));
+  reconnect(
+      now,
+      fmt::format("the collector has frames up to {}, the spool can be read up to {}", ack.resume_seq - 1, head_seq_),
+      kAwaitSourceMs);
 }
 
 void Session::on_subscribed(const Anchor& now) {
@@ -254,7 +268,8 @@ void Session::on_error(const Anchor& now, const ErrorReport& report) {
   if (report.token != 0) liveness_.heard(now);
   const auto code = static_cast<ReportCode>(report.code);
   const std::string text = describe(code, report.text);
-  if (is_fatal(code) || report.fatal) {
+  const bool yields = settings_.follows && code == ReportCode::kFenced && !report.fatal;
+  if ((is_fatal(code) && !yields) || report.fatal) {
     stream_lost_ = code == ReportCode::kStreamClash;
     return stop(stream_lost_ ? Notice::Kind::kStreamLost : Notice::Kind::kRefused, text);
   }
@@ -262,7 +277,11 @@ void Session::on_error(const Anchor& now, const ErrorReport& report) {
     said_no_answer_ = true;  // there was one
     notice(Notice::Kind::kPutOff, text);
   }
-  if (ends_session(code)) return reconnect(now, text, report.retry_after_ms);
+  if (yields) {
+    yielding_ = true;
+    unanswered_since_ns_ = now.monotonic_ns;
+  }
+  if (ends_session(code) || yields) return reconnect(now, text, report.retry_after_ms);
   trouble_ = text;
   notice(Notice::Kind::kPeerError, text);
 }

@@ -83,8 +83,10 @@ Uplink::Uplink(zmq::context_t& context, UplinkSettings settings, FrameSource& so
       settings_(std::move(settings)),
       sockets_(settings_.sockets ? *settings_.sockets : draw_sockets()),
       source_(source),
-      session_(source.identity(),
-               {.heartbeat_ms = settings_.heartbeat_ms, .library = settings_.library, .random = read_random}),
+      session_(source.identity(), {.heartbeat_ms = settings_.heartbeat_ms,
+                                   .library = settings_.library,
+                                   .follows = settings_.follows,
+                                   .random = read_random}),
       first_control_(std::move(first_control)) {
   // An address that is none is reported by connect_control().
   if (const auto target = parse_connect_string(settings_.endpoint)) keys_ = target->keys;
@@ -282,6 +284,7 @@ std::optional<Uplink::Outgoing> Uplink::fetch(const Anchor& now, const DataTurn&
 }
 
 std::optional<Uplink::Outgoing> Uplink::fetch_unreadable(const Anchor& now, std::uint64_t seq, const Error& error) {
+  if (settings_.follows) return std::nullopt;
   const bool gone = error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFound;
   if (!gone && unreadable_since_ns_ == 0) unreadable_since_ns_ = now.monotonic_ns;
   if (!gone && now.monotonic_ns - unreadable_since_ns_ < kUnreadableNs) return std::nullopt;

@@ -26,6 +26,7 @@ struct UplinkSettings {
   std::int64_t heartbeat_ms = 30'000;
   std::string library = "sideband-cpp";
   std::optional<SocketSettings> sockets;  // unset: as docs/protocol.md says
+  bool follows = false;                   // see Session::Settings; what cannot be read is waited for
 };
 
 // One at a time is made or ended in a process: the PGM library below ZeroMQ counts its users without a lock.

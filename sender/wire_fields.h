@@ -55,7 +55,7 @@ enum class SynField : FieldNumber {
   kMinVersion = 1, kMaxVersion = 2, kStreamId = 4, kSpoolId = 5, kOpenCount = 6, kOpenNonce = 7, kHeadSeq = 8,
   kOldestSeq = 9, kSynNonce = 10, kRunId = 11, kProject = 12, kUser = 13, kWallNs = 14, kMonotonicNs = 15,
   kLibrary = 16,
-  kLastStoreId = 17, kLastCommitSeq = 18,
+  kLastStoreId = 17, kLastCommitSeq = 18, kFollows = 19,
 };
 enum class AckField : FieldNumber {
   kVersion = 1, kSynNonce = 3, kToken = 4, kStoreId = 5, kResumeSeq = 6, kDataEndpoint = 7, kHeartbeatMs = 8,

@@ -13,6 +13,7 @@
 #include "tools/command.h"
 #include "tools/output.h"
 #include "tools/spools.h"
+#include "tools/sync_follow.h"
 #include "tools/text.h"
 
 namespace sideband::tools {
@@ -25,6 +26,8 @@ struct Flags {
   std::filesystem::path folder;
   std::string to;
   std::uint32_t deadline_s = 3'600;
+  bool follow = false;
+  FollowFlags follow_flags;
 };
 
 // One line that is written again and again, on a terminal only.
@@ -146,6 +149,22 @@ int sync(Flags flags) {
   return stop_requested() ? kExitFailed : status;
 }
 
+void add_follow(CLI::App& command, Flags& flags) {
+  CLI::Option* follow =
+      command.add_flag("--follow", flags.follow,
+                       "Read along with processes that still write, also of other hosts; change nothing there");
+  command
+      .add_option("--interval-ms", flags.follow_flags.interval_ms,
+                  "With --follow: look at the folder this often; the default is 2000")
+      ->check(CLI::Range(1, 3'600'000))
+      ->type_name("N")
+      ->needs(follow);
+  command
+      .add_flag("--until-done", flags.follow_flags.until_done,
+                "With --follow: end when all spools found have their END and are delivered")
+      ->needs(follow);
+}
+
 }  // namespace
 
 void add_sync(CLI::App& app, int* exit_code) {
@@ -156,16 +175,30 @@ void add_sync(CLI::App& app, int* exit_code) {
       ->add_option("--to", flags->to,
                    "The collector, as its line says; the default is $SIDEBAND_COLLECTOR, else the one of this host")
       ->type_name("URL");
-  command->add_option("--deadline-s", flags->deadline_s, "Give up after so many seconds; the default is 3600")
-      ->type_name("N");
+  CLI::Option* deadline = command
+                              ->add_option("--deadline-s", flags->deadline_s,
+                                           "Give up after so many seconds; the default is 3600, with --follow none")
+                              ->type_name("N");
+  add_follow(*command, *flags);
   command->footer(
       "A spool is deleted once all of it is on the collector's stable storage; one that a process holds is left to "
       "that "
       "process.\nMay be stopped and repeated: nothing is lost or stored twice.\n"
       "Exit status: 0 all is delivered; 3 it is, but frames were damaged or points dropped; 1 something is not "
       "delivered.\n"
+      "With --follow nothing is recovered, locked or deleted. It ends with Ctrl-C: 0 if all that was read is stored, "
+      "else 1.\n"
       "Example: sideband sync ~/.local/state/sideband/spool --to tcp://collector:5123");
-  command->callback([flags, exit_code] { *exit_code = sync(*flags); });
+  command->callback([flags, deadline, exit_code] {
+    if (!flags->follow) {
+      *exit_code = sync(*flags);
+      return;
+    }
+    flags->follow_flags.folder = flags->folder;
+    flags->follow_flags.to = flags->to;
+    if (deadline->count() > 0) flags->follow_flags.deadline_s = flags->deadline_s;
+    *exit_code = follow_spools(flags->follow_flags);
+  });
 }
 
 }  // namespace sideband::tools

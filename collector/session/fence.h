@@ -20,6 +20,12 @@ class FenceTable {
     kFenced,      // somebody else opened it later, or has a copy of it
   };
 
+  // For one that reads a spool beside its holder: notes nothing.
+  [[nodiscard]] Verdict look(const SpoolId& spool_id, const std::string& owner) const {
+    const auto found = openings_.find(spool_id);
+    return found != openings_.end() && found->second.owner != owner ? Verdict::kOtherOwner : Verdict::kHolder;
+  }
+
   // Notes the opening unless it is fenced. Two copies of one spool have equal counts and different nonces: the first
   // one that came keeps it. `owner`: whose key opened it; another one may not take it over.
   Verdict claim(const SpoolId& spool_id, std::uint64_t open_count, std::uint64_t open_nonce,

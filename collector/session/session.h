@@ -27,8 +27,10 @@ struct Session {
   std::uint64_t stream_id = 0;
   SpoolId spool_id{};
   std::string run_id;
-  std::string user;  // who opened it, as security/access.h names them; empty: nobody in particular
-  std::string peer;  // the ROUTER's envelope of the sender's last control message
+  std::string user;              // who opened it, as security/access.h names them; empty: nobody in particular
+  std::string peer;              // the ROUTER's envelope of the sender's last control message
+  bool follows = false;          // the spool belongs to another process, which may come any time
+  std::uint64_t open_nonce = 0;  // which opening of the spool it is of
   SessionState state = SessionState::kOpening;
 
   std::uint64_t syn_nonce = 0;
@@ -55,6 +57,11 @@ struct Session {
 
   // The sender holds more than the frames of the last moments that have not come yet, as far as it has told.
   [[nodiscard]] bool has_backlog() const { return head_seq > received_seq + kLiveFrames; }
+
+  // As far as is known: a sender is there.
+  [[nodiscard]] bool is_connected() const {
+    return !peer.empty() && state != SessionState::kStale && state != SessionState::kAbandoned;
+  }
   [[nodiscard]] bool is_streaming() const { return state != SessionState::kOpening && state != SessionState::kAcked; }
 };
 

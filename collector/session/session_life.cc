@@ -39,10 +39,11 @@ void SessionTable::send_ack(const Session& session, Now now) {
   replies_.push_back({session.peer, encode_frame(frame::MessageType::kAck, ack), session.token});
 }
 
-void SessionTable::hear(Session& session, std::string_view peer, Now now) {
-  session.heard_ms = now.steady_ms;
+void SessionTable::hear(Session& session, std::string_view peer, Now now, bool is_sign_of_life) {
   // A link that was cut comes back under a new envelope. The token, 64 secret bits, says who it is.
   if (!peer.empty()) session.peer = peer;
+  if (!is_sign_of_life) return;
+  session.heard_ms = now.steady_ms;
   if (session.state != SessionState::kStale && session.state != SessionState::kAbandoned) return;
   if (session.state == SessionState::kAbandoned) credit_.add(session);
   session.state = SessionState::kActive;

@@ -10,6 +10,16 @@
 #include "collector/session/syn_check.h"
 
 namespace sideband::collector {
+namespace {
+
+constexpr std::uint32_t kYieldRetryMs = 5'000;
+
+Refusal make_yield() {
+  return {v1::ErrorReport::CODE_FENCED, "another process delivers this stream", false, kYieldRetryMs};
+}
+
+}  // namespace
+
 SessionTable::SessionTable(SessionOptions options, std::function<std::uint64_t()> random)
     : options_(std::move(options)),
       random_(std::move(random)),
@@ -77,7 +87,8 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
            0, syn.syn_nonce());
     return std::nullopt;
   }
-  const auto verdict = fences_.claim(spool_id, syn.open_count(), syn.open_nonce(), owner_of(user_));
+  const auto verdict = syn.follows() ? fences_.look(spool_id, owner_of(user_))
+                                     : fences_.claim(spool_id, syn.open_count(), syn.open_nonce(), owner_of(user_));
   if (verdict == FenceTable::Verdict::kOtherOwner) {
     refuse(peer, {v1::ErrorReport::CODE_AUTH, "this spool came with another key before; use that one", true, 0}, 0,
            syn.syn_nonce());
@@ -91,19 +102,8 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
   }
   if (found != token_of_stream_.end()) {
     Session& older = by_token_.at(found->second);
-    if (older.spool_id != spool_id) {
-      refuse(
-          peer,
-          {v1::ErrorReport::CODE_STREAM_CLASH, "this stream id belongs to another spool; start a new stream", true, 0},
-          0, syn.syn_nonce());
-      return std::nullopt;
-    }
-    if (verdict == FenceTable::Verdict::kNewer) {
-      refuse(older.peer, {v1::ErrorReport::CODE_FENCED, "another process opened this spool later", true, 0},
-             older.token, 0);
-    } else if (answer_again(syn, older, peer, now)) {
-      return std::nullopt;
-    }
+    if (refuse_beside(syn, older, peer)) return std::nullopt;
+    if (is_answered_by(syn, older, verdict, peer, now)) return std::nullopt;
     drop(older.token, true);
   } else if (const auto lack = find_lack_of_room(); lack && !make_room()) {
     refuse(peer, *lack, 0, syn.syn_nonce());
@@ -111,6 +111,33 @@ std::optional<BadMessage> SessionTable::on_syn(std::string_view peer, frame::Byt
   }
   open(syn, spool_id, peer, now);
   return std::nullopt;
+}
+
+// True: the session that the stream has stays.
+bool SessionTable::refuse_beside(const v1::Syn& syn, const Session& older, std::string_view peer) {
+  const std::string_view spool_id(reinterpret_cast<const char*>(older.spool_id.data()), older.spool_id.size());
+  if (syn.spool_id() != spool_id) {
+    refuse(peer,
+           {v1::ErrorReport::CODE_STREAM_CLASH, "this stream id belongs to another spool; start a new stream", true, 0},
+           0, syn.syn_nonce());
+    return true;
+  }
+  if (!syn.follows() || !older.is_connected() || older.open_nonce == syn.open_nonce()) return false;
+  refuse(peer, make_yield(), 0, syn.syn_nonce());
+  return true;
+}
+
+// False: the SYN begins a session of its own; the older sender, if it is another one, has been told.
+bool SessionTable::is_answered_by(const v1::Syn& syn, Session& older, FenceTable::Verdict verdict,
+                                  std::string_view peer, Now now) {
+  if (older.follows && !syn.follows()) {
+    refuse(older.peer, make_yield(), older.token, 0);
+    return false;
+  }
+  if (verdict != FenceTable::Verdict::kNewer) return answer_again(syn, older, peer, now);
+  refuse(older.peer, {v1::ErrorReport::CODE_FENCED, "another process opened this spool later", true, 0}, older.token,
+         0);
+  return false;
 }
 
 // A sender repeats a SYN until it hears the answer. The copies must not void each other's session.
@@ -143,6 +170,8 @@ void SessionTable::open(const v1::Syn& syn, const SpoolId& spool_id, std::string
   session.run_id = syn.run_id();
   session.user = user_;
   session.peer = peer;
+  session.follows = syn.follows();
+  session.open_nonce = syn.open_nonce();
   session.syn_nonce = syn.syn_nonce();
   session.head_seq = syn.head_seq();
   session.opened_ms = session.heard_ms = now.steady_ms;
@@ -179,7 +208,7 @@ std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::By
   if (!parse_message(payload, ping)) return refuse_undecodable(peer, "PING");
   Session* session = find_own(ping.token());
   if (session == nullptr) return refuse_token(peer, ping.token());
-  hear(*session, peer, now);
+  hear(*session, peer, now, !session->follows || ping.head_seq() > session->head_seq);
   session->head_seq = std::max(session->head_seq, ping.head_seq());
   if (session->is_streaming()) {
     credit_.reclassify(*session);
@@ -194,7 +223,7 @@ std::optional<BadMessage> SessionTable::on_pong(std::string_view peer, frame::By
   if (!parse_message(payload, pong)) return refuse_undecodable(peer, "PONG");
   Session* session = find_own(pong.token());
   if (session == nullptr) return BadMessage::kUnknownToken;  // an answer: it needs none
-  hear(*session, peer, now);
+  hear(*session, peer, now, !session->follows);
   const bool moved =
       session->clock.add(pong.ping_sent_wall_ns(), pong.received_wall_ns(), pong.sent_wall_ns(), now.wall_ns);
   if (moved && session->is_streaming()) tell_liveness(*session, now);

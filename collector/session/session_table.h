@@ -94,12 +94,16 @@ class SessionTable {
   std::optional<BadMessage> refuse_undecodable(std::string_view peer, std::string_view type);
   std::optional<BadMessage> refuse_token(std::string_view peer, std::uint64_t token);
 
+  [[nodiscard]] bool refuse_beside(const v1::Syn& syn, const Session& older, std::string_view peer);
+  [[nodiscard]] bool is_answered_by(const v1::Syn& syn, Session& older, FenceTable::Verdict verdict,
+                                    std::string_view peer, Now now);
   [[nodiscard]] bool answer_again(const v1::Syn& syn, Session& session, std::string_view peer, Now now);
   [[nodiscard]] std::optional<Refusal> find_lack_of_room() const;
   [[nodiscard]] bool make_room();
   void open(const v1::Syn& syn, const SpoolId& spool_id, std::string_view peer, Now now);
   void send_ack(const Session& session, Now now);
-  void hear(Session& session, std::string_view peer, Now now);
+  // `is_sign_of_life`: of the process whose stream it is, not only of one that follows its spool.
+  void hear(Session& session, std::string_view peer, Now now, bool is_sign_of_life = true);
   void activate(Session& session, Now now);
   void tell_liveness(const Session& session, Now now);
   void grant(Session& session);

@@ -16,7 +16,7 @@ TEST_F(MessagesTest, SynHasTheBytesOfProtoc) {
                   number(),        number(),        number(), number(),
                   number(),        text(),          text(),   text(),
                   signed_number(), signed_number(), text(),   coin() ? std::optional(id()) : std::nullopt,
-                  number()};
+                  number(),        coin()};
     v1::Syn expected;
     expected.set_min_version(syn.min_version);
     expected.set_max_version(syn.max_version);
@@ -35,6 +35,7 @@ TEST_F(MessagesTest, SynHasTheBytesOfProtoc) {
     expected.set_library(syn.library);
     if (syn.last_store_id) expected.set_last_store_id(id_text(*syn.last_store_id));
     expected.set_last_commit_seq(syn.last_commit_seq);
+    expected.set_follows(syn.follows);
     ASSERT_EQ(encode(syn), expected.SerializeAsString());
   }
 }

@@ -92,6 +92,59 @@ TEST_F(SessionErrors, RefusalIsNotFollowedByNoAnswer) {
   EXPECT_EQ(count<Notice>(), 1U);
 }
 
+class FollowingSession : public SessionHarness {
+ protected:
+  FollowingSession() {
+    session = Session({.stream_id = 5, .run_id = "run", .project = "project", .user = "ada"},
+                      {.heartbeat_ms = 30'000, .follows = true, .random = [this] { return next_random++; }});
+  }
+};
+
+TEST_F(FollowingSession, SaysSo) {
+  reach_connecting();
+  EXPECT_TRUE(last_syn().follows());
+}
+
+TEST_F(FollowingSession, YieldsAndComesAgain) {
+  reach_streaming();
+  report(v1::ErrorReport::CODE_FENCED, 5'000, kToken);
+  EXPECT_TRUE(session.is_yielding() && session.state() == SessionState::kConnecting);
+}
+
+TEST_F(FollowingSession, StopsWhereYieldingIsForEver) {
+  reach_streaming();
+  v1::ErrorReport error;
+  error.set_code(v1::ErrorReport::CODE_FENCED);
+  error.set_fatal(true);
+  receive(frame::MessageType::kError, error);
+  EXPECT_EQ(session.state(), SessionState::kSpoolOnly);
+}
+
+TEST_F(FollowingSession, YieldingEndsWithASession) {
+  reach_connecting();
+  report(v1::ErrorReport::CODE_FENCED, 5'000);
+  connect_control();
+  pass_ms(20'000);
+  ack();
+  EXPECT_FALSE(session.is_yielding());
+}
+
+TEST_F(FollowingSession, CollectorThatIsAheadIsAskedAgain) {
+  reach_connecting(10);
+  ack(20);
+  hold(1, 30);
+  connect_control();
+  pass_ms(20'000);
+  ack(20);
+  EXPECT_EQ(session.state(), SessionState::kLinking);
+}
+
+TEST_F(FollowingSession, LeavesASessionThatItCannotUseYet) {
+  reach_connecting(10);
+  ack(20);
+  EXPECT_EQ(controls<v1::Bye>(frame::MessageType::kBye).size(), 1U);
+}
+
 TEST_F(SessionErrors, FatalFlagStopsWhateverTheCode) {
   reach_streaming();
   v1::ErrorReport error;

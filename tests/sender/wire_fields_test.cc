@@ -110,7 +110,8 @@ TEST(WireFields, HandshakeIsAsInTheContract) {
       {"syn_nonce", SynField::kSynNonce}, {"run_id", SynField::kRunId}, {"project", SynField::kProject}, {"user",
       SynField::kUser},
       {"wall_ns", SynField::kWallNs}, {"monotonic_ns", SynField::kMonotonicNs}, {"library", SynField::kLibrary},
-      {"last_store_id", SynField::kLastStoreId}, {"last_commit_seq", SynField::kLastCommitSeq}});
+      {"last_store_id", SynField::kLastStoreId}, {"last_commit_seq", SynField::kLastCommitSeq},
+      {"follows", SynField::kFollows}});
   expect_numbers<v1::Ack, AckField>({{"version", AckField::kVersion}, {"syn_nonce", AckField::kSynNonce}, {"token",
       AckField::kToken},
       {"store_id", AckField::kStoreId}, {"resume_seq", AckField::kResumeSeq}, {"data_endpoint",
