@@ -61,7 +61,7 @@ Result<DeliverReport> deliver(FrameSource& source, const UplinkSettings& setting
     delivered = std::max(session.committed_seq(), session.resumed_seq()) >= head_seq &&
                 (session.state() == SessionState::kClosed || session.state() == SessionState::kStreaming ||
                  session.is_stream_lost());
-    if (session.state() == SessionState::kSpoolOnly) break;
+    if (session.state() == SessionState::kSpoolOnly || session.is_yielding()) break;
     if (go_on && now.monotonic_ns >= next_report_ns) {
       next_report_ns = now.monotonic_ns + kStepNs;
       stopped = !go_on(report_now());

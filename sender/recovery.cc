@@ -149,7 +149,9 @@ Result<RecoveredSpool> recover(const std::filesystem::path& spool_folder, Recove
                       .shared_memory = shared_memory};
   RecoveredRings rings(home, scan->ring_marks, scan->drops);
   RecoveryReport report = describe(*scan, rings, *info);
-  if (mode == RecoveryMode::kLook) return RecoveredSpool{std::move(report), *std::move(folder)};
+  report.is_copy = folder->is_copy();
+  if (report.is_copy) report.points_in_ring = report.points_lost = 0;
+  if (mode == RecoveryMode::kLook || report.is_copy) return RecoveredSpool{std::move(report), *std::move(folder)};
   if (!scan->is_ended) {
     if (auto cut = cut_torn_tail(*scan); !cut) return tl::unexpected(cut.error());
     StreamIdentity identity = scan->identity;

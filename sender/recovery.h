@@ -9,7 +9,9 @@
 //   4. the rings are deleted
 //
 // A recovery that is killed anywhere and repeated goes on at the ring marks that it wrote: nothing is lost or doubled,
-// and repeating a complete one changes nothing. Rings of another boot are no memory of this one and are deleted unread.
+// and repeating a complete one changes nothing. A copy of a spool folder is left as it is, without an END, which would
+// take the seq of what the owner of the original writes next. Rings of another boot are no memory of this one and are
+// deleted unread.
 //
 // Blocks. One thread at a time for each spool.
 #pragma once
@@ -38,6 +40,7 @@ struct RecoveryReport {
   std::uint64_t points_lost = 0;      // in the newest frames, which cannot be read any more
   std::uint64_t points_dropped = 0;   // never got a seq, all reasons
   bool was_ended = false;
+  bool is_copy = false;   // of a folder whose owner may still live: never repaired nor ended, and the rings are not its
   bool is_empty = false;  // the process died before it wrote a frame; the rest says nothing
 };
 

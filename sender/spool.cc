@@ -39,7 +39,8 @@ Result<std::unique_ptr<Spool>> Spool::create(const SpoolSettings& settings, Stre
                           .run_id = info.run_id,
                           .project = info.project,
                           .user = info.user};
-  auto ready = folder->write_meta({.stream_id = stream_id, .open_count = identity.open_count});
+  auto ready =
+      folder->write_meta({.stream_id = stream_id, .open_count = identity.open_count, .inode = folder->inode()});
   if (ready) ready = folder->make_reserve(kReserveBytes);
   if (!ready) {
     (void)folder->remove();  // an empty folder: nothing is lost if it stays
@@ -60,7 +61,8 @@ std::unique_ptr<Spool> Spool::resume(SpoolFolder folder, StreamInfo info, Stream
 
 Result<void> Spool::restore_folder() {
   if (auto restored = folder_.restore(); !restored) return restored;
-  return folder_.write_meta({identity_.stream_id, identity_.open_count});
+  (void)folder_.make_reserve(kReserveBytes);  // without it only END on a full disk may find no room
+  return folder_.write_meta({identity_.stream_id, identity_.open_count, folder_.inode()});
 }
 
 Result<frame::FrameFileWriter> Spool::create_segment_file(std::uint32_t* number) {

@@ -110,7 +110,11 @@ Result<SpoolMeta> SpoolFolder::read_meta() const {
   std::getline(in, head);
   std::string stream_key, count_key;
   in >> stream_key >> std::hex >> meta.stream_id >> count_key >> std::dec >> meta.open_count;
-  if (in && head + "\n" == kMetaHead && stream_key == "stream_id" && count_key == "open_count") return meta;
+  if (in && head + "\n" == kMetaHead && stream_key == "stream_id" && count_key == "open_count") {
+    std::string inode_key;
+    if (!(in >> inode_key >> meta.inode) || inode_key != "inode") meta.inode = 0;
+    return meta;
+  }
   return fail(ErrorCode::kCorrupt,
               fmt::format("wrong spool.meta: expected \"{}\", a stream_id and an open_count, found \"{}\": {}",
                           kMetaHead.substr(0, kMetaHead.size() - 1), head, file.string()));
@@ -119,8 +123,8 @@ Result<SpoolMeta> SpoolFolder::read_meta() const {
 Result<void> SpoolFolder::write_meta(const SpoolMeta& meta) const {
   const auto file = path_ / "spool.meta";
   const auto next = path_ / "spool.meta.new";
-  const std::string text =
-      fmt::format("{}stream_id {:016x}\nopen_count {}\n", kMetaHead, meta.stream_id, meta.open_count);
+  const std::string text = fmt::format("{}stream_id {:016x}\nopen_count {}\ninode {}\n", kMetaHead, meta.stream_id,
+                                       meta.open_count, meta.inode);
   const frame::FileDescriptor fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
   if (!fd) return fail_errno("open", errno, next);
   const ssize_t wrote = ::write(fd.get(), text.data(), text.size());
@@ -129,6 +133,16 @@ Result<void> SpoolFolder::write_meta(const SpoolMeta& meta) const {
   if (::fdatasync(fd.get()) != 0) return fail_errno("sync", errno, next);
   if (::rename(next.c_str(), file.c_str()) != 0) return fail_errno("rename", errno, file);
   return frame::sync_folder(path_);
+}
+
+std::uint64_t SpoolFolder::inode() const {
+  struct stat status {};
+  return ::stat(path_.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+bool SpoolFolder::is_copy() const {
+  const auto meta = read_meta();
+  return meta && meta->inode != 0 && meta->inode != inode();
 }
 
 std::filesystem::path SpoolFolder::segment_path(std::uint32_t number) const {

@@ -24,6 +24,7 @@ namespace sideband::sender {
 struct SpoolMeta {
   std::uint64_t stream_id = 0;
   std::uint64_t open_count = 0;  // openings to write or to deliver: the collector lets the latest win
+  std::uint64_t inode = 0;       // of the folder that its owner made; 0: not known
 };
 
 // 32 hex digits.
@@ -42,6 +43,10 @@ class SpoolFolder {
 
   [[nodiscard]] Result<SpoolMeta> read_meta() const;
   [[nodiscard]] Result<void> write_meta(const SpoolMeta& meta) const;
+  // Of the folder itself; 0: it is gone.
+  [[nodiscard]] std::uint64_t inode() const;
+  // Somebody copied it: the owner may still write to the original. A folder that was moved is no copy.
+  [[nodiscard]] bool is_copy() const;
 
   // Number to path, in order. Other files are left out.
   [[nodiscard]] Result<std::map<std::uint32_t, std::filesystem::path>> list_segments() const;

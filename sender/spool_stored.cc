@@ -46,12 +46,13 @@ Result<void> StoredSpool::identify(std::uint64_t open_nonce) {
   identity_.user = config->user;
   identity_.open_nonce = open_nonce;
   auto meta = folder_.read_meta();
-  if (!meta) meta = SpoolMeta{.stream_id = identity_.stream_id, .open_count = 1};
+  if (!meta) meta = SpoolMeta{.stream_id = identity_.stream_id, .open_count = 1, .inode = 0};
   identity_.open_count = meta->open_count;
   if (access_ == Access::kLook) return {};
   // Written before the first SYN: an opening that died after its SYN must not be repeated under the same count.
   identity_.open_count = meta->open_count + 1;
-  return folder_.write_meta({.stream_id = identity_.stream_id, .open_count = identity_.open_count});
+  return folder_.write_meta(
+      {.stream_id = identity_.stream_id, .open_count = identity_.open_count, .inode = meta->inode});
 }
 
 Result<frame::Bytes> StoredSpool::read(std::uint64_t seq) {

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include <fmt/core.h>
-#include <sys/utsname.h>
 
 #include "tools/command.h"
 #include "tools/output.h"
@@ -21,7 +20,7 @@ struct Flags {
   bool json = false;
 };
 
-enum class State { kLive, kElsewhere, kEmpty, kEnded, kRecovered, kToRecover, kUnreadable };
+enum class State { kLive, kElsewhere, kCopy, kEmpty, kEnded, kRecovered, kToRecover, kUnreadable };
 
 struct Row {
   std::filesystem::path spool;
@@ -36,6 +35,8 @@ const char* state_name(State state) {
       return "live";
     case State::kElsewhere:
       return "of another host";
+    case State::kCopy:
+      return "a copy";
     case State::kEmpty:
       return "empty";
     case State::kEnded:
@@ -50,21 +51,20 @@ const char* state_name(State state) {
   return "unreadable";
 }
 
-std::string this_host() {
-  utsname system{};
-  return ::uname(&system) == 0 ? system.nodename : "";
-}
-
 bool is_live(const std::filesystem::path& spool) {
   const auto locked = sender::SpoolFolder::open(spool);
   return !locked && locked.error().code == ErrorCode::kUnavailable;
 }
 
+// The host first: to see whether a spool is live is to take its lock for a moment, and the nodes that share a folder
+// would keep each other out.
 State state_of(const std::filesystem::path& spool, const sender::RecoveryReport& report, bool any_host) {
+  if (!may_recover_here(report, any_host)) return State::kElsewhere;
+  if (report.is_copy) return State::kCopy;
   if (is_live(spool)) return State::kLive;
   if (report.is_empty) return State::kEmpty;
   if (report.was_ended) return State::kEnded;
-  return any_host || report.host == this_host() ? State::kToRecover : State::kElsewhere;
+  return State::kToRecover;
 }
 
 Row recover_one(const std::filesystem::path& spool, const Flags& flags) {
@@ -151,7 +151,8 @@ int recover(const Flags& flags) {
     const Row& row = rows.back();
     if (!row.trouble.empty()) print_error(row.trouble);
     if (row.state == State::kUnreadable) status = kExitFailed;
-    if (is_lossy(row.report) && row.state != State::kLive && status == kExitOk) status = kExitDataLost;
+    const bool may_change = row.state == State::kLive || row.state == State::kElsewhere || row.state == State::kCopy;
+    if (is_lossy(row.report) && !may_change && status == kExitOk) status = kExitDataLost;
   }
   Output out;
   out.write(flags.json ? to_json(rows) : to_table(rows));

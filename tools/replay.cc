@@ -35,7 +35,8 @@ struct Sources {
 
 // A collector that knows the process which wrote a spool takes it from others only as a later opening.
 Result<void> claim(const sender::SpoolFolder& spool, StoredStream& stream) {
-  auto meta = spool.read_meta().value_or(sender::SpoolMeta{.stream_id = stream.identity().stream_id, .open_count = 1});
+  auto meta = spool.read_meta().value_or(
+      sender::SpoolMeta{.stream_id = stream.identity().stream_id, .open_count = 1, .inode = 0});
   ++meta.open_count;
   if (auto written = spool.write_meta(meta); !written) return written;
   stream.set_opening(meta.open_count, sender::read_random());

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include <fmt/core.h>
+#include <sys/utsname.h>
 
 #include "tools/text.h"
 
@@ -28,6 +29,12 @@ Result<std::vector<std::filesystem::path>> find_spools(const std::filesystem::pa
 std::string spool_title(const std::filesystem::path& spool, const sender::RecoveryReport& report) {
   if (report.stream_id == 0) return spool.filename().string();
   return fmt::format("{:016x}  {} r{}", report.stream_id, printable(report.run_name), report.rank);
+}
+
+bool may_recover_here(const sender::RecoveryReport& report, bool any_host) {
+  if (any_host || report.was_ended || report.is_empty || report.is_copy) return true;
+  utsname system{};
+  return ::uname(&system) == 0 && report.host == system.nodename;
 }
 
 bool is_lossy(const sender::RecoveryReport& report) {

@@ -15,6 +15,10 @@ namespace sideband::tools {
 // "0000000000abcdef  digits r3", or the folder's name where no CONFIG tells.
 [[nodiscard]] std::string spool_title(const std::filesystem::path& spool, const sender::RecoveryReport& report);
 
+// False: its newest points are in the memory of another host, where its process may live. Ended and empty ones are
+// everybody's.
+[[nodiscard]] bool may_recover_here(const sender::RecoveryReport& report, bool any_host);
+
 // Something was logged that is not in the spool any more.
 [[nodiscard]] bool is_lossy(const sender::RecoveryReport& report);
 

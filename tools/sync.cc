@@ -1,5 +1,6 @@
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include "sender/connect_choice.h"
 #include "sender/deliver.h"
 #include "sender/launch.h"
+#include "sender/spool_followed.h"
 #include "sender/spool_stored.h"
 #include "tools/command.h"
 #include "tools/output.h"
@@ -26,6 +28,7 @@ struct Flags {
   std::filesystem::path folder;
   std::string to;
   std::uint32_t deadline_s = 3'600;
+  bool any_host = false;
   bool follow = false;
   FollowFlags follow_flags;
 };
@@ -59,6 +62,15 @@ class Sync {
 
   // One row, or more than one line of trouble.
   void sync_one(const std::filesystem::path& spool) {
+    const auto looked = sender::recover(spool, sender::RecoveryMode::kLook);
+    if (looked && !may_recover_here(looked->report, flags_.any_host)) {
+      ++failed_;
+      return say_row(
+          spool_title(spool, looked->report),
+          fmt::format("left alone: it is of host {}, and its newest points are there; run this there, or say "
+                      "--any-host to give them up",
+                      printable(looked->report.host)));
+    }
     auto recovered = sender::recover(spool, sender::RecoveryMode::kRepair);
     if (!recovered) {
       if (recovered.error().code == ErrorCode::kNotFound) return;  // its owner ended meanwhile
@@ -74,6 +86,7 @@ class Sync {
       if (auto removed = recovered->folder.remove(); !removed) return fail_row(title, removed.error().message);
       return say_row(title, "nothing was logged, deleted");
     }
+    if (recovered->report.is_copy) return deliver_copy(title, spool);
     deliver_one(title, std::move(recovered->folder), recovered->report);
   }
 
@@ -92,26 +105,46 @@ class Sync {
   void deliver_one(const std::string& title, sender::SpoolFolder folder, const sender::RecoveryReport& found) {
     auto stored = sender::StoredSpool::own(std::move(folder), sender::read_random());
     if (!stored) return fail_row(title, stored.error().message);
+    const auto report = deliver(title, **stored, false);
+    if (!report) return;
+    if (auto removed = (*stored)->remove(); !removed) return fail_row(title, removed.error().message);
+    say_row(title,
+            fmt::format("{} sent, {} from the rings, all are stored there; deleted",
+                        format_plural(report->frames_sent, "frame"), format_plural(found.points_in_ring, "point")));
+  }
+
+  // As a follower: the owner of the original may be writing and delivering.
+  void deliver_copy(const std::string& title, const std::filesystem::path& folder) {
+    sender::FollowedSpool copy(folder, sender::read_random());
+    if (auto read = copy.refresh(); !read) return fail_row(title, read.error().message);
+    const auto report = deliver(title, copy, true);
+    if (!report) return;
+    say_row(title, fmt::format("a copy: {} sent, all that it has is stored there; left in place",
+                               format_plural(report->frames_sent, "frame")));
+  }
+
+  // nullopt: not all of it is stored, and that was said.
+  std::optional<sender::DeliverReport> deliver(const std::string& title, sender::FrameSource& source, bool follows) {
     Progress progress(title);
     const auto left = std::chrono::duration_cast<milliseconds>(until_ - steady_clock::now());
     const auto report = sender::deliver(
-        **stored, {.endpoint = flags_.to, .library = "sideband-sync " SIDEBAND_VERSION, .sockets = {}},
+        source,
+        {.endpoint = flags_.to, .library = "sideband-sync " SIDEBAND_VERSION, .sockets = {}, .follows = follows},
         std::max(left, milliseconds(1)), [&](const sender::Notice& notice) { say_notice(progress, notice); },
         [&](const sender::DeliverReport& now) {
           progress.show(now);
           return !stop_requested();
         });
     progress.clear();
-    if (!report) return fail_row(title, report.error().message);
-    lossy_ = lossy_ || report->frames_lost > 0;
-    if (!report->delivered) {
-      return fail_row(title, fmt::format("{} of {} seqs are stored there: {}", report->committed_seq, report->head_seq,
-                                         report->trouble));
+    if (!report) {
+      fail_row(title, report.error().message);
+      return std::nullopt;
     }
-    if (auto removed = (*stored)->remove(); !removed) return fail_row(title, removed.error().message);
-    say_row(title,
-            fmt::format("{} sent, {} from the rings, all are stored there; deleted",
-                        format_plural(report->frames_sent, "frame"), format_plural(found.points_in_ring, "point")));
+    lossy_ = lossy_ || report->frames_lost > 0;
+    if (report->delivered) return *report;
+    fail_row(title, fmt::format("{} of {} seqs are stored there: {}", report->committed_seq, report->head_seq,
+                                report->trouble));
+    return std::nullopt;
   }
 
   // Once of each kind: a wrong address would otherwise look like work for the whole deadline.
@@ -175,6 +208,8 @@ void add_sync(CLI::App& app, int* exit_code) {
       ->add_option("--to", flags->to,
                    "The collector, as its line says; the default is $SIDEBAND_COLLECTOR, else the one of this host")
       ->type_name("URL");
+  command->add_flag("--any-host", flags->any_host,
+                    "Also spools of other hosts: what their rings hold there is given up");
   CLI::Option* deadline = command
                               ->add_option("--deadline-s", flags->deadline_s,
                                            "Give up after so many seconds; the default is 3600, with --follow none")

@@ -68,6 +68,8 @@ class KilledRecovery : public LeftBehind {
     die();
     const auto segment = SpoolFolder::look(path).list_segments().value().rbegin()->second;
     std::ofstream(segment, std::ios::app | std::ios::binary) << "ZZZZ\x20";
+    // Each try begins with a folder made anew, which must not be taken for somebody's copy.
+    require(SpoolFolder::look(path).write_meta({.stream_id = kStream, .open_count = 1, .inode = 0}));
   }
   void keep_copy() {
     std::filesystem::copy(folder.path(), copy.path() / "all", std::filesystem::copy_options::recursive);

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/sender/left_behind.h"
@@ -340,6 +341,32 @@ TEST_F(SpoolRecovery, RingThatKnowsOfAbsurdlyManyFramesIsNotBelieved) {
   overwrite(ring_file(), offsetof(RingHeader, progress), std::string(8, '\x7F'));
   recover();
   EXPECT_LT(content().seqs.back(), head + 10);
+}
+
+TEST_F(SpoolRecovery, CopyGetsNoEnd) {
+  leave();
+  const auto original = std::exchange(path, folder.path() / "copy");
+  std::filesystem::copy(original, path);
+  EXPECT_TRUE(recover().is_copy);
+  EXPECT_TRUE(content().ends.empty());
+}
+
+TEST_F(SpoolRecovery, OriginalKeepsItsRingsWhenACopyIsRecovered) {
+  leave();
+  const auto original = std::exchange(path, folder.path() / "copy");
+  std::filesystem::copy(original, path);
+  recover();
+  path = original;
+  recover();
+  EXPECT_EQ(steps(), (Steps{1, 2, 3, 4}));
+}
+
+TEST_F(SpoolRecovery, FolderThatWasMovedIsNoCopy) {
+  leave();
+  const auto original = std::exchange(path, folder.path() / "moved");
+  std::filesystem::rename(original, path);
+  recover();
+  EXPECT_EQ(content().ends.size(), 1U);
 }
 
 TEST_F(SpoolRecovery, TimesLieBetweenTheClockReadingsAround) {

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "sender/ring_folder.h"
+#include "sender/spool_folder.h"
 #include "tests/query/stored_frames.h"
 #include "tests/sender/killed_trainer.h"
 #include "tests/tools/program.h"
@@ -68,6 +70,7 @@ class LeftBehind : public testing::Test {
       while (returned < 1'000 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
       ASSERT_GE(returned, 1'000U);
     }
+    spool_name_ = std::filesystem::directory_iterator(spools())->path().filename();
   }
   void kill_trainer() {
     if (trainer_ == 0) return;
@@ -91,6 +94,15 @@ class LeftBehind : public testing::Test {
       for (std::uint64_t number = 0; number < returned; ++number) points += points_of_call(number);
     }
     return points;
+  }
+  // The files in memory of what spools() has or had.
+  std::vector<std::filesystem::path> rings() const {
+    std::vector<std::filesystem::path> found;
+    const auto id = sender::parse_spool_name(spool_name_).value();
+    for (const auto& folder :
+         sender::ring_folders({.stream_id = 0, .spool_id = id, .spool_folder = spools() / spool_name_}))
+      if (std::filesystem::exists(folder)) found.push_back(folder);
+    return found;
   }
   void expect_all_points(std::uint64_t found) const {
     EXPECT_GE(found, points_logged());
@@ -125,6 +137,7 @@ class LeftBehind : public testing::Test {
   TemporaryFolder folder_;
   LogCounts* counts_ = nullptr;
   pid_t trainer_ = 0;
+  std::string spool_name_;
   std::optional<Program> collector_;
   std::string connect_ = "tcp://127.0.0.1:1";
 };
@@ -179,6 +192,67 @@ TEST_F(LeftBehind, SyncDeliversEveryPointAndDeletesTheSpool) {
   const auto run = stored_run();
   expect_all_points(run["points"]);
   EXPECT_EQ(run["state"], "crashed");
+  EXPECT_TRUE(std::filesystem::is_empty(spools()));
+}
+
+TEST_F(LeftBehind, SyncLeavesNoRings) {
+  kill_trainer();
+  start_collector();
+  ASSERT_FALSE(rings().empty());
+  sync();
+  EXPECT_TRUE(rings().empty());
+}
+
+TEST_F(LeftBehind, CopyOfALiveSpoolIsDeliveredWithoutAnEnd) {
+  const auto original = std::filesystem::directory_iterator(spools())->path();
+  const auto copy = folder_.path() / "copy" / original.filename();
+  std::filesystem::create_directories(copy);
+  for (const char* name : {"spool.meta", "segment-000001.log"}) std::filesystem::copy(original / name, copy / name);
+  start_collector();
+  const auto outcome = run_sideband({"sync", copy.parent_path().string(), "--to", connect_});
+  EXPECT_NE(outcome.out.find("a copy"), std::string::npos) << outcome.out << outcome.err;
+  EXPECT_NE(stored_run()["state"], "crashed");
+}
+
+TEST_F(LeftBehind, PointsThatFollowACopyAreStoredToo) {
+  const auto original = std::filesystem::directory_iterator(spools())->path();
+  const auto copy = folder_.path() / "copy" / original.filename();
+  std::filesystem::create_directories(copy);
+  for (const char* name : {"spool.meta", "segment-000001.log"}) std::filesystem::copy(original / name, copy / name);
+  start_collector();
+  run_sideband({"sync", copy.parent_path().string(), "--to", connect_});
+  kill_trainer();
+  const auto outcome = sync();
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  expect_all_points(stored_run()["points"]);
+}
+
+TEST_F(LeftBehind, DamageEndsSyncWithThree) {
+  const auto file = std::filesystem::directory_iterator(spools())->path() / "segment-000001.log";
+  wait_for_bytes(file, 100'000);
+  kill_trainer();
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(50'000) << "rot";
+  start_collector();
+  EXPECT_EQ(sync().status, 3);
+}
+
+TEST_F(LeftBehind, SpoolThatCannotBeReadIsNamedAndKept) {
+  kill_trainer();
+  const auto file = std::filesystem::directory_iterator(spools())->path() / "segment-000001.log";
+  std::ofstream(file) << std::string(1'000, 'x');
+  start_collector();
+  const auto outcome = sync();
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("nothing to recover"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
+TEST_F(LeftBehind, SpoolWithoutAFrameIsDeleted) {
+  kill_trainer();
+  std::filesystem::remove(std::filesystem::directory_iterator(spools())->path() / "segment-000001.log");
+  start_collector();
+  const auto outcome = sync();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(std::filesystem::is_empty(spools()));
 }
 
