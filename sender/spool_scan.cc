@@ -1,6 +1,7 @@
 #include "sender/spool_scan.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include <protozero/pbf_message.hpp>
@@ -14,36 +15,30 @@ namespace {
 using protozero::data_view;
 using protozero::pbf_message;
 
-void read_mark(data_view view, RingMarks& marks) {
-  pbf_message<RingMarkField> mark(view);
-  std::uint32_t ring = 0;
-  std::uint64_t end = 0;
-  while (mark.next()) {
-    if (mark.tag_and_type() == protozero::tag_and_type(RingMarkField::kRing, protozero::pbf_wire_type::varint)) {
-      ring = mark.get_uint32();
-    } else if (mark.tag_and_type() == protozero::tag_and_type(RingMarkField::kEnd, protozero::pbf_wire_type::varint)) {
-      end = mark.get_uint64();
+// A message of two numbers: the first is a key, the second counts up.
+template <class Field>
+std::pair<std::uint32_t, std::uint64_t> read_count(data_view view, Field key_field, Field count_field) {
+  pbf_message<Field> message(view);
+  std::pair<std::uint32_t, std::uint64_t> found{};
+  while (message.next()) {
+    if (message.tag_and_type() == protozero::tag_and_type(key_field, protozero::pbf_wire_type::varint)) {
+      found.first = message.get_uint32();
+    } else if (message.tag_and_type() == protozero::tag_and_type(count_field, protozero::pbf_wire_type::varint)) {
+      found.second = message.get_uint64();
     } else {
-      mark.skip();
+      message.skip();
     }
   }
+  return found;
+}
+
+void read_mark(data_view view, RingMarks& marks) {
+  const auto [ring, end] = read_count(view, RingMarkField::kRing, RingMarkField::kEnd);
   marks[ring] = std::max(marks[ring], end);
 }
 
 void read_drop(data_view view, DropTotals& drops) {
-  pbf_message<DropCountField> drop(view);
-  std::uint32_t reason = 0;
-  std::uint64_t points = 0;
-  while (drop.next()) {
-    if (drop.tag_and_type() == protozero::tag_and_type(DropCountField::kReason, protozero::pbf_wire_type::varint)) {
-      reason = drop.get_uint32();
-    } else if (drop.tag_and_type() ==
-               protozero::tag_and_type(DropCountField::kPoints, protozero::pbf_wire_type::varint)) {
-      points = drop.get_uint64();
-    } else {
-      drop.skip();
-    }
-  }
+  const auto [reason, points] = read_count(view, DropCountField::kReason, DropCountField::kPoints);
   if (reason < drops.size()) drops[reason] = std::max(drops[reason], points);
 }
 
