@@ -13,7 +13,7 @@ CounterSnapshot take_snapshot(const ReceiverCounters& receiver, const StoreCount
       .sessions = receiver.sessions.get(),
       .stale_sessions = receiver.stale_sessions.get(),
       .tap_sent = receiver.tap_sent.get(),
-      .tap_dropped = receiver.tap_dropped.get(),
+      .tap_dropped = receiver.tap_dropped.get() + store.tap_dropped.get(),
       .frames_stored = store.frames_stored.get(),
       .bytes_stored = store.bytes_stored.get(),
       .duplicates = store.duplicates.get(),

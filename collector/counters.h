@@ -54,6 +54,7 @@ struct StoreCounters {
   Counter duplicates, gaps, skipped_seqs, stale_frames;
   Counter undecodable;  // stored, though the message inside cannot be read
   Counter commits, failed_writes;
+  Counter tap_dropped;
   Counter open_runs, sealed_segments;
 };
 

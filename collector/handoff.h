@@ -67,15 +67,18 @@ struct CloseStream {
 };
 
 // A new reader on the tap wants the names of all live streams whose topic begins with `prefix`. Answered by
-// SubscriptionReady and then a TapFrame for each frame with names.
+// SubscriptionReady, a TapFrame for each frame with names, and DefinitionsSent. These come in portions, each after
+// having been asked for, so that they neither hold up the store nor fill the tap.
 struct SendDefinitions {
   std::string prefix;
 };
+struct SendMoreDefinitions {};
 
 // Store what came before, seal, and answer StoreStopped.
 struct StopStore {};
 
-using StoreRequest = std::variant<OpenStream, StoreFrame, StreamLiveness, CloseStream, SendDefinitions, StopStore>;
+using StoreRequest =
+    std::variant<OpenStream, StoreFrame, StreamLiveness, CloseStream, SendDefinitions, SendMoreDefinitions, StopStore>;
 // What sessions ask for themselves.
 using SessionRequest = std::variant<OpenStream, StreamLiveness, CloseStream>;
 
@@ -122,9 +125,14 @@ struct TapFrame {
 // All frames that became durable before this moment have been handed over; what follows is for the new reader, too.
 struct SubscriptionReady {};
 
+// A portion ends here. With more to come, it is to be asked for; else live frames follow.
+struct DefinitionsSent {
+  bool more = false;
+};
+
 struct StoreStopped {};
 
-using StoreEvent =
-    std::variant<StreamOpened, Progress, SessionVoided, StorageFull, TapFrame, SubscriptionReady, StoreStopped>;
+using StoreEvent = std::variant<StreamOpened, Progress, SessionVoided, StorageFull, TapFrame, SubscriptionReady,
+                                DefinitionsSent, StoreStopped>;
 
 }  // namespace sideband::collector

@@ -81,9 +81,9 @@ void Receiver::take_turn() {
     links_.counters.stale_sessions.set(sessions_.stale_count());
   }
   links_.tap_wanted.store(tap_.has_readers(), std::memory_order_relaxed);
+  tap_has_more_ = tap_.send_some(requests_);
   hand_over_requests();
   send_replies();
-  tap_has_more_ = tap_.send_some();
   links_.counters.sessions.set(sessions_.size());
   if (links_.stop_requested.load(std::memory_order_acquire) && !stopping_) begin_stop();
 }
@@ -191,6 +191,7 @@ void Receiver::apply(StoreEvent& event) {
                         [&](const StorageFull& storage) { sessions_.apply(storage); },
                         [&](TapFrame& frame) { tap_.apply(std::move(frame)); },
                         [&](const SubscriptionReady& ready) { tap_.apply(ready); },
+                        [&](const DefinitionsSent& portion) { tap_.apply(portion); },
                         [&](const StoreStopped&) { finish_stop(); }},
              event);
 }
@@ -204,7 +205,7 @@ void Receiver::begin_stop() {
 void Receiver::finish_stop() {
   sessions_.stop(kStopRetryAfterMs);
   send_replies();
-  while (tap_.send_some()) {
+  while (tap_.send_some(requests_)) {
   }
   router_.set_linger(kLingerMs);
   tap_.socket().set_linger(kLingerMs);

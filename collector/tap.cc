@@ -39,20 +39,27 @@ void Tap::apply(TapFrame&& frame) {
   backlog_.push_back(std::move(frame));
 }
 
-void Tap::apply(const SubscriptionReady&) {
-  backlog_.emplace_back();
+void Tap::apply(const SubscriptionReady& ready) {
+  backlog_.emplace_back(ready);
 }
 
-bool Tap::send_some() {
+void Tap::apply(const DefinitionsSent& portion) {
+  backlog_.emplace_back(portion);
+}
+
+bool Tap::send_some(std::vector<StoreRequest>& requests) {
   for (std::size_t n = 0; n < kFramesPerTurn && !backlog_.empty(); ++n) {
-    TapFrame frame = std::move(backlog_.front());
+    auto next = std::move(backlog_.front());
     backlog_.pop_front();
-    backlog_bytes_ -= frame.message.bytes().size();
-    if (frame.topic != nullptr) {
-      send(frame);
+    if (auto* frame = std::get_if<TapFrame>(&next); frame != nullptr) {
+      backlog_bytes_ -= frame->message.bytes().size();
+      send(*frame);
+    } else if (const auto* portion = std::get_if<DefinitionsSent>(&next); portion != nullptr) {
+      sends_definitions_ = portion->more;
+      if (portion->more) requests.emplace_back(SendMoreDefinitions{});
     } else if (pending_prefix_) {
       socket_.grant_subscription(*std::exchange(pending_prefix_, std::nullopt));
-      has_readers_ = true;
+      has_readers_ = sends_definitions_ = true;
     }
   }
   return !backlog_.empty();

@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "collector/counters.h"
@@ -24,13 +25,16 @@ class Tap {
 
   // Reads one subscription; a request to the store may follow from it.
   void receive(std::vector<StoreRequest>& requests);
-  // False while a subscription waits for the store: ZeroMQ can grant only the one that was read last.
-  [[nodiscard]] bool takes_subscriptions() const { return !pending_prefix_; }
+  // False while a subscription waits for the store, because ZeroMQ can grant only the one that was read last, and until
+  // its definitions are sent.
+  [[nodiscard]] bool takes_subscriptions() const { return !pending_prefix_ && !sends_definitions_; }
 
   void apply(TapFrame&& frame);
   void apply(const SubscriptionReady& ready);
-  // Sends a bounded number of frames; true when more wait.
-  bool send_some();
+  void apply(const DefinitionsSent& portion);
+  // Sends a bounded number of frames; true when more wait. Asks the store for the next portion of definitions when one
+  // is sent.
+  bool send_some(std::vector<StoreRequest>& requests);
 
   // From the first reader on. How many are left cannot be counted: ZeroMQ also passes on the unsubscriptions of those
   // who never subscribed.
@@ -44,9 +48,10 @@ class Tap {
   std::size_t max_backlog_bytes_;
   ReceiverCounters& counters_;
   std::optional<std::string> pending_prefix_;
-  std::deque<TapFrame> backlog_;  // without a topic: the place where the pending subscription is granted
+  std::deque<std::variant<TapFrame, SubscriptionReady, DefinitionsSent>> backlog_;
   std::size_t backlog_bytes_ = 0;
   bool has_readers_ = false;
+  bool sends_definitions_ = false;
   bool in_message_ = false;  // more parts of a message follow that was not understood
 };
 

@@ -219,7 +219,8 @@ Result<std::vector<std::byte>> RunLog::read_frame(const FrameLocation& location)
   return bytes;
 }
 
-void RunLog::load_definitions() {
+bool RunLog::load_definitions() {
+  if (oldest_unread_segment_ == 0) return false;
   std::unordered_map<std::uint64_t, StreamState*> incomplete;
   for (auto& [stream_id, stream] : streams_) {
     if (!stream.definitions.has_keyframe && stream.durable.last_seq > 0 && !stream.durable.ended)
@@ -233,6 +234,7 @@ void RunLog::load_definitions() {
     std::erase_if(incomplete, [](const auto& entry) { return entry.second->definitions.has_keyframe; });
   }
   oldest_unread_segment_ = 0;
+  return true;
 }
 
 std::filesystem::path RunLog::segment_path() const {

@@ -74,8 +74,9 @@ class RunLog {
 
   // Durable frames with definitions of a stream, read back.
   [[nodiscard]] Result<std::vector<std::byte>> read_frame(const FrameLocation& location) const;
-  // Looks for definitions that were stored before this run log was opened. Once; reads files.
-  void load_definitions();
+  // Looks for definitions that were stored before this run log was opened. Once; reads files. False: nothing was to be
+  // read.
+  bool load_definitions();
 
   [[nodiscard]] const std::string& run_id() const { return run_id_; }
   // Whose run it is; empty: nobody's yet.

@@ -33,6 +33,8 @@ void Store::handle(StoreRequest& request, Now now) {
     close_stream(*closing);
   } else if (const auto* subscription = std::get_if<SendDefinitions>(&request); subscription != nullptr) {
     send_definitions(*subscription, now);
+  } else if (std::holds_alternative<SendMoreDefinitions>(request)) {
+    send_some_definitions(now);
   }
 }
 
@@ -206,26 +208,6 @@ void Store::fail_run(RunLog& run, const Error& error, RunLog::Failure failure) {
   if (error.code != ErrorCode::kNoSpace) return;
   disk_.note_failed_write();
   tell_disk_level();
-}
-
-// ---- the tap ----
-
-// Commits first: what is durable now is sent here, what follows comes live, and nothing falls in between.
-void Store::send_definitions(const SendDefinitions& request, Now now) {
-  flush(now);
-  if (!dirty_runs_.empty()) commit(now);
-  events_.emplace_back(SubscriptionReady{});
-  for (auto& [run_id, run] : runs_) {
-    bool loaded = false;
-    for (auto& [stream_id, stream] : run->streams()) {
-      if (stream.durable.ended || stream.topic == nullptr || !stream.topic->starts_with(request.prefix)) continue;
-      if (!std::exchange(loaded, true)) run->load_definitions();
-      for (const FrameLocation& location : stream.definitions.frames) {
-        const auto bytes = run->read_frame(location);
-        if (bytes) events_.emplace_back(TapFrame{stream.topic, Message::copy_of(*bytes)});
-      }
-    }
-  }
 }
 
 }  // namespace sideband::collector

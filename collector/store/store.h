@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -69,6 +70,10 @@ class Store {
   void write_live_files(Now now);
   void write_live(RunLog& run, Now now);
   void send_definitions(const SendDefinitions& request, Now now);
+  void send_some_definitions(Now now);
+  [[nodiscard]] std::size_t send_next_definition(const StreamState& stream);
+  void publish(TapFrame frame);
+  void end_definitions();
 
   [[nodiscard]] Result<RunLog*> find_or_open_run(const std::string& run_id);
   [[nodiscard]] std::optional<Refusal> find_obstacle(const OpenStream& request) const;
@@ -124,6 +129,14 @@ class Store {
   std::vector<TapCandidate> awaiting_durability_;
   std::uint64_t unsynced_bytes_ = 0;
   std::int64_t first_unsynced_ms_ = 0;
+
+  struct Definitions {                      // for a new reader on the tap
+    std::vector<std::uint64_t> stream_ids;  // still to be sent, from the back
+    std::size_t next_frame = 0;             // of the last of them
+    std::vector<TapFrame> live;             // became durable meanwhile; follow when all names are sent
+    std::size_t live_bytes = 0;
+  };
+  std::optional<Definitions> definitions_;
 
   std::vector<RunLog*> maybe_complete_;
   std::int64_t next_check_ms_ = 0;

@@ -65,7 +65,7 @@ void Store::commit(Now now) {
       fail_run(run, synced.error(), RunLog::Failure::kSync);
     }
   });
-  for (TapCandidate& candidate : awaiting_durability_) events_.emplace_back(std::move(candidate.frame));
+  for (TapCandidate& candidate : awaiting_durability_) publish(std::move(candidate.frame));
   awaiting_durability_.clear();
 }
 
@@ -137,6 +137,7 @@ void Store::close(Now now) {
   flush(now);
   if (!dirty_runs_.empty()) commit(now);
   report();
+  end_definitions();
   maybe_complete_.clear();
   while (!runs_.empty()) unload(*runs_.begin()->second, now);
 }

@@ -13,6 +13,10 @@
 namespace sideband::collector {
 
 using RequestQueue = Queue<StoreRequest>;
+// Has no bound of its own and needs none. The receiver empties it in each turn before it reads what is new, so what
+// waits is at most: a TapFrame for each frame that waited in the other queue (twice the credit budget), a Progress for
+// each of their sessions, 1 MiB of definitions, because more is sent only when asked for, and the 32 MiB of live frames
+// that may have waited for these.
 using EventQueue = Queue<StoreEvent>;
 
 // What a request costs in memory while it waits.
