@@ -1,6 +1,7 @@
 #include "sender/sender.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -56,6 +57,25 @@ class RunTest : public testing::Test {
       if (scanned == nullptr || !scanned->frame.is(frame::MessageType::kLog)) continue;
       reader_.read({reinterpret_cast<const char*>(scanned->frame.payload.data()), scanned->frame.payload.size()});
     }
+  }
+};
+
+// In a launch that no other process is part of.
+class LaunchedRunTest : public RunTest {
+ protected:
+  LaunchedRunTest() {
+    ::setenv("MASTER_ADDR", folder_.path().c_str(), 1);
+    ::setenv("MASTER_PORT", "29500", 1);
+  }
+  ~LaunchedRunTest() override {
+    ::unsetenv("MASTER_ADDR");
+    ::unsetenv("MASTER_PORT");
+  }
+  sideband::Run open_rank(std::uint32_t rank) {
+    Options launched = options();
+    launched.run_id.clear();
+    launched.rank = rank;
+    return sideband::Run::open(launched).value();
   }
 };
 
@@ -176,6 +196,21 @@ TEST_F(RunTest, SpoolThatIsTruncatedAgainAndAgainDoesNotEndTheTrainer) {
     }
   }
   EXPECT_EQ(run.stats().points_spooled, 10U);
+}
+
+TEST_F(LaunchedRunTest, RanksShareARun) {
+  const sideband::Run first = open_rank(0), second = open_rank(1);
+  EXPECT_EQ(first.id(), second.id());
+}
+
+TEST_F(LaunchedRunTest, RankThatIsOpenTwiceIsTwoRuns) {
+  const sideband::Run first = open_rank(0), second = open_rank(0);
+  EXPECT_NE(first.id(), second.id());
+}
+
+TEST_F(LaunchedRunTest, RankOfARunThatEndedIsFreeAgain) {
+  const std::string ended = open_rank(0).id();
+  EXPECT_EQ(open_rank(0).id(), ended);
 }
 
 TEST_F(RunTest, ForkedChildThatNeverLogsLeavesNothing) {
