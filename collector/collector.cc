@@ -77,6 +77,7 @@ Result<std::string> Collector::bind_all(const CollectorOptions& options, Socket&
     return tl::unexpected(bound.error());
   if (auto bound = bind_socket(xpub, options.tap_endpoint, "--tap", endpoints_.tap); !bound)
     return tl::unexpected(bound.error());
+  tap_address_ = endpoints_.tap;
   auto announced_data = choose_announced(endpoints_.data, options.advertise_data, "--advertise-data");
   if (!announced_data) return announced_data;
   const auto announced_control = choose_announced(endpoints_.control, options.advertise_control, "--advertise-control");
@@ -183,7 +184,11 @@ Result<void> Collector::start(const CollectorOptions& options) {
                .stale_after_ms = static_cast<std::uint32_t>(kStaleHeartbeats * options.heartbeat_ms),
                .abandoned_after_ms = static_cast<std::uint64_t>(options.abandoned_after_ms)},
               std::move(*data_dir), make_file_system(), store_counters_, tap_wanted_);
-  Tap tap(std::move(xpub), options.tap_backlog_bytes, receiver_counters_);
+  Tap tap(std::move(xpub),
+          {.max_backlog_bytes = options.tap_backlog_bytes,
+           .address = tap_address_,
+           .may_read = [access = access_.get()](std::string_view user) { return access->lets_read(user); }},
+          receiver_counters_);
   const ReceiverLinks links{requests_,       events_,     receiver_wake_up_, receiver_counters_,
                             store_counters_, tap_wanted_, stop_requested_,   *access_};
   auto receiver = std::make_unique<Receiver>(std::move(router), std::move(sub), std::move(tap), std::move(monitors),

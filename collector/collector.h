@@ -72,6 +72,7 @@ class Collector {
   [[nodiscard]] Result<void> start_threads(Store store, std::unique_ptr<Receiver> receiver);
 
   CollectorEndpoints endpoints_;
+  std::string tap_address_;  // where it listens, when endpoints_ tells another
   std::uint64_t max_open_files_ = 0;
   ReceiverCounters receiver_counters_;
   StoreCounters store_counters_;

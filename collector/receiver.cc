@@ -77,6 +77,7 @@ void Receiver::take_turn() {
   if (now_.steady_ms >= next_tick_ms_) {
     next_tick_ms_ = now_.steady_ms + kTickMs;
     sessions_.tick(now_);
+    tap_.tick();
     note_failed_links();
     links_.counters.stale_sessions.set(sessions_.stale_count());
   }
@@ -229,6 +230,7 @@ void Receiver::note_refusal(const Reply& reply) {
 void Receiver::check_removed_keys() {
   if (std::exchange(access_generation_, links_.access.generation()) == links_.access.generation()) return;
   sessions_.end_sessions_of_removed_keys();
+  tap_.close_links_of_removed_keys();
 }
 
 // What sessions do not account for: links of the control socket without one, readers, runs. The next SYN comes over one

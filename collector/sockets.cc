@@ -159,6 +159,10 @@ Result<std::string> Socket::bind(const std::string& endpoint) {
   return std::string(bound.data());
 }
 
+void Socket::unbind(const std::string& endpoint) {
+  zmq_unbind(socket_, endpoint.c_str());
+}
+
 void Socket::require_keys(const CurveKey& server_secret) {
   set_option(socket_, ZMQ_CURVE_SERVER, 1);
   zmq_setsockopt(socket_, ZMQ_CURVE_SECRETKEY, server_secret.data(), server_secret.size());

@@ -75,6 +75,9 @@ class Socket {
 
   // Binds and returns the address in use; port 0 picks a free one. kUnavailable when the address is taken.
   [[nodiscard]] Result<std::string> bind(const std::string& endpoint);
+  // Ends listening at an address that bind() returned, and all links that were made there. The address is free some
+  // moments later.
+  void unbind(const std::string& endpoint);
 
   // From the next bind on peers are encrypted and need a key; what is bound already stays as it is.
   void require_keys(const CurveKey& server_secret);

@@ -1,19 +1,23 @@
 #include "collector/tap.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
+
+#include <spdlog/spdlog.h>
 
 namespace sideband::collector {
 namespace {
 
 constexpr std::size_t kFramesPerTurn = 256;
+constexpr int kPatientBinds = 20;  // 2 s of ticks
 constexpr char kUnsubscribe = 0;
 constexpr char kSubscribe = 1;
 
 }  // namespace
 
-Tap::Tap(Socket socket, std::size_t max_backlog_bytes, ReceiverCounters& counters)
-    : socket_(std::move(socket)), max_backlog_bytes_(max_backlog_bytes), counters_(counters) {}
+Tap::Tap(Socket socket, TapOptions options, ReceiverCounters& counters)
+    : socket_(std::move(socket)), options_(std::move(options)), counters_(counters) {}
 
 void Tap::receive(std::vector<StoreRequest>& requests) {
   Message message;
@@ -25,6 +29,9 @@ void Tap::receive(std::vector<StoreRequest>& requests) {
   if (is_rest || more_parts || text.empty()) return;
   const std::string_view prefix = text.substr(1);
   if (text.front() == kSubscribe) {
+    // Its link may be older than the list of keys.
+    if (!options_.may_read(message.user())) return;
+    readers_.emplace(message.user());
     pending_prefix_ = prefix;
     requests.emplace_back(SendDefinitions{*pending_prefix_});
   } else if (text.front() == kUnsubscribe) {
@@ -32,9 +39,27 @@ void Tap::receive(std::vector<StoreRequest>& requests) {
   }
 }
 
+void Tap::close_links_of_removed_keys() {
+  if (std::ranges::all_of(readers_, options_.may_read)) return;
+  spdlog::info("a key of a reader was removed: all readers over TCP have to greet again");
+  readers_.clear();
+  socket_.unbind(options_.address);
+  listening_ = false;
+}
+
+void Tap::tick() {
+  if (listening_) return;
+  const auto bound = socket_.bind(options_.address);
+  listening_ = bound.has_value();
+  // ZeroMQ ends listening some moments after it was told to.
+  if (!listening_ && ++failed_binds_ == kPatientBinds)
+    spdlog::error("the tap: {}; trying again", bound.error().message);
+  if (listening_) failed_binds_ = 0;
+}
+
 void Tap::apply(TapFrame&& frame) {
   const std::size_t bytes = frame.message.bytes().size();
-  if (backlog_bytes_ + bytes > max_backlog_bytes_) return counters_.tap_dropped.add();
+  if (backlog_bytes_ + bytes > options_.max_backlog_bytes) return counters_.tap_dropped.add();
   backlog_bytes_ += bytes;
   backlog_.push_back(std::move(frame));
 }

@@ -1,6 +1,7 @@
 // Who may connect, over real sockets: the collector's own library on one side, a sender's on the other.
 #include <fstream>
 #include <functional>
+#include <span>
 
 #include "collector/security/curve.h"
 #include "collector/security/key_folder.h"
@@ -257,6 +258,24 @@ class TapKeysTest : public KeysTest {
     }
     return Answer::kNothing;
   }
+  // Until this frame of the sender comes.
+  static bool receives(sender::WatchedSocket& tap, std::uint64_t seq) {
+    while (const auto parts = receive_parts(tap.socket)) {
+      const auto frame = frame::decode_frame(std::as_bytes(std::span(parts->back())));
+      const auto id = frame ? frame::decode_stream_seq(frame->payload) : tl::unexpected(frame.error());
+      if (id && id->seq == seq) return true;
+    }
+    return false;
+  }
+  static bool is_turned_away(sender::WatchedSocket& tap) {
+    const auto until = std::chrono::steady_clock::now() + kDeadline;
+    while (std::chrono::steady_clock::now() < until) {
+      if (sender::take_news(tap).failure == sender::LinkFailure::kKeyRefused) return true;
+      (void)receive_parts(tap.socket, std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+  sender::WatchedSocket open_tap(const std::string& line) { return *sender::connect_tap(context_, line, ""); }
   [[nodiscard]] std::string tap_line(const std::string& write_line) const {
     auto line = *parse_connect_string(write_line);
     line.endpoint = collector_->endpoints().tap;
@@ -281,6 +300,40 @@ TEST_F(TapKeysTest, WriteKeyMayNotRead) {
 TEST_F(TapKeysTest, KeyForBothMayRead) {
   store_something();
   EXPECT_EQ(listen(tap_line(make_line("all", Role::kBoth))), Answer::kFrames);
+}
+
+TEST_F(TapKeysTest, ConnectedReaderOfARemovedKeyIsTurnedAway) {
+  store_something();
+  auto watcher = open_tap(tap_line(make_line("watcher", Role::kRead)));
+  ASSERT_TRUE(receives(watcher, 1));
+  ASSERT_TRUE(folder().remove_key("watcher"));
+  reload();
+  EXPECT_TRUE(is_turned_away(watcher));
+}
+
+TEST_F(TapKeysTest, OtherReadersComeBackWhenAReadersKeyIsRemoved) {
+  store_something();
+  auto watcher = open_tap(tap_line(make_line("watcher", Role::kRead)));
+  ASSERT_TRUE(receives(watcher, 1));
+  auto other = open_tap(collector_->endpoints().connect_tap);
+  ASSERT_TRUE(receives(other, 1));
+  ASSERT_TRUE(folder().remove_key("watcher"));
+  reload();
+  EXPECT_TRUE(receives(other, 1));  // CONFIG a second time: a fresh subscription
+}
+
+TEST_F(TapKeysTest, ReadersStayWhenASendersKeyIsRemoved) {
+  store_something();
+  make_line("alice");
+  auto reader = open_tap(collector_->endpoints().connect_tap);
+  ASSERT_TRUE(receives(reader, 1));
+  (void)sender::take_news(reader);
+  ASSERT_TRUE(folder().remove_key("alice"));
+  reload();
+  source_.add_logs(1);
+  ASSERT_TRUE(delivers());
+  ASSERT_TRUE(receives(reader, 11));
+  EXPECT_FALSE(sender::take_news(reader).succeeded);  // over the same link
 }
 
 TEST_F(TapKeysTest, ReaderWithoutKeysIsTurnedAway) {
