@@ -26,7 +26,7 @@ constexpr std::uint64_t kFewSenders = 1'000;  // what an ordinary cluster brings
 
 // The limit of open files to keep to; 0 in the options: what the system allows.
 Result<std::uint64_t> choose_open_file_limit(std::uint64_t wanted) {
-  const auto allowed = raise_open_file_limit();
+  auto allowed = raise_open_file_limit();
   if (!allowed) return allowed;
   const std::uint64_t limit = wanted > 0 ? std::min(wanted, *allowed) : *allowed;
   if (senders_for(limit) == 0)
