@@ -25,6 +25,7 @@ TEST_F(ReceiverTest, CommitNamesTheStore) {
   const std::string store_id = one.say_syn().store_id();
   one.link();
   one.send_control_bytes(make_config(kStream, 1, kRun));
+  one.wait_for<v1::Credit>(MessageType::kCredit);
   one.send_stream(1);
   EXPECT_EQ(one.wait_for<v1::Commit>(MessageType::kCommit).store_id(), store_id);
 }
