@@ -251,7 +251,8 @@ void Receiver::note_failed_links() {
       if (const auto count = failed_link_limit_.note(now_.steady_ms, failures.not_zeromq))
         spdlog::warn(
             "{} connection(s) ended before a greeting was exchanged: expected ZeroMQ's protocol, found another one, or "
-            "nothing; something else than a sender or a reader connects to our ports",
+            "nothing; something else than a sender or a reader connects to our ports, or this machine is too busy for "
+            "all that come at once",
             *count);
     }
     if (failures.without_keys > 0) {
