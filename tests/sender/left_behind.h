@@ -2,7 +2,9 @@
 // afterwards.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -103,6 +105,21 @@ class LeftBehind : public testing::Test {
     recorder.reset();
     spool.reset();
   }
+  // Two spooled points, two in the ring.
+  void leave() {
+    begin();
+    log(1);
+    log(2);
+    spool_rings();
+    log(3);
+    log(4);
+    die();
+  }
+  static void overwrite(const std::filesystem::path& file, std::size_t offset, const std::string& bytes) {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(static_cast<std::streamoff>(offset));
+    out << bytes;
+  }
   RecoveryReport recover(RecoveryMode mode = RecoveryMode::kRepair) {
     auto recovered = sender::recover(path, mode, shared_memory());
     if (recovered) return recovered->report;
@@ -114,6 +131,16 @@ class LeftBehind : public testing::Test {
     std::vector<std::int64_t> steps;
     for (const Point& point : content().logs.points) steps.push_back(point.step);
     return steps;
+  }
+  std::uint64_t drops_told(LossReason reason) const {
+    const SpoolContent found = content();
+    for (const auto& drop : found.ends.at(0).drops()) {
+      if (static_cast<std::uint32_t>(drop.reason()) == static_cast<std::uint32_t>(reason)) return drop.points();
+    }
+    return 0;
+  }
+  std::filesystem::path last_segment() const {
+    return SpoolFolder::look(path).list_segments().value().rbegin()->second;
   }
 
   TemporaryFolder folder;

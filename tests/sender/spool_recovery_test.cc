@@ -16,58 +16,15 @@ namespace sideband::sender {
 namespace {
 
 using Steps = std::vector<std::int64_t>;
-constexpr std::uint64_t kLengthOffset = 5;  // in a frame: the second byte of its payload's length
 
 class SpoolRecovery : public LeftBehind {
  protected:
-  // Two spooled points, two in the ring.
-  void leave() {
-    begin();
-    log(1);
-    log(2);
-    spool_rings();
-    log(3);
-    log(4);
-    die();
-  }
-  static void overwrite(const std::filesystem::path& file, std::size_t offset, const std::string& bytes) {
-    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
-    out.seekp(static_cast<std::streamoff>(offset));
-    out << bytes;
-  }
   std::map<std::string, std::uintmax_t> files() const {
     std::map<std::string, std::uintmax_t> sizes;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
       if (entry.is_regular_file()) sizes[entry.path().string()] = entry.file_size();
     }
     return sizes;
-  }
-  std::uint64_t drops_told(LossReason reason) const {
-    const SpoolContent found = content();
-    for (const auto& drop : found.ends.at(0).drops()) {
-      if (static_cast<std::uint32_t>(drop.reason()) == static_cast<std::uint32_t>(reason)) return drop.points();
-    }
-    return 0;
-  }
-  std::filesystem::path last_segment() const {
-    return SpoolFolder::look(path).list_segments().value().rbegin()->second;
-  }
-  std::uint64_t last_frame_offset() const {
-    auto file = frame::FrameFileReader::open(last_segment()).value();
-    std::uint64_t offset = 0;
-    for (auto item = file.next().value(); !std::holds_alternative<frame::End>(item); item = file.next().value()) {
-      if (const auto* scanned = std::get_if<frame::ScannedFrame>(&item)) offset = scanned->offset;
-    }
-    return offset;
-  }
-  // A bit of its payload.
-  void rot_last_frame() const {
-    const std::uint64_t offset = std::filesystem::file_size(last_segment()) - 1;
-    std::fstream file(last_segment(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(offset));
-    const char rotten = static_cast<char>(file.get() ^ 1);
-    file.seekp(static_cast<std::streamoff>(offset));
-    file.put(rotten);
   }
   // As a full disk makes the publisher do.
   void drop_rings() {
@@ -249,73 +206,6 @@ TEST_F(SpoolRecovery, TornTailIsCut) {
   EXPECT_EQ(std::filesystem::file_size(segment), whole_bytes);
 }
 
-TEST_F(SpoolRecovery, LastFrameThatIsTornComesFromTheRing) {
-  begin();
-  log(1);
-  spool_rings();
-  die();
-  std::filesystem::resize_file(last_segment(), std::filesystem::file_size(last_segment()) - 1);
-  // As a kill between the write and the release of the ring leaves it.
-  overwrite(ring_file(), offsetof(RingHeader, tail), std::string(8, '\0'));
-  overwrite(ring_file(), offsetof(RingHeader, progress), std::string(sizeof(StreamProgress), '\0'));
-  recover();
-  EXPECT_EQ(steps(), Steps{1});
-}
-
-TEST_F(SpoolRecovery, PointsOfALastFrameThatRottedAreCounted) {
-  leave();
-  rot_last_frame();
-  EXPECT_EQ(recover().points_lost, 2U);
-}
-
-TEST_F(SpoolRecovery, TotalTellsOfPointsThatRotted) {
-  leave();
-  rot_last_frame();
-  recover();
-  EXPECT_EQ(content().ends.at(0).points_total(), 4U);
-}
-
-TEST_F(SpoolRecovery, SeqOfALastFrameThatRottedIsNotUsedAgain) {
-  leave();
-  const std::uint64_t rotten = content().seqs.back();
-  rot_last_frame();
-  recover();
-  const auto seqs = content().seqs;
-  EXPECT_EQ(std::count(seqs.begin(), seqs.end(), rotten), 0);
-}
-
-TEST_F(SpoolRecovery, SeqOfALastFrameThatRottedIsNotUsedAgainWithoutRings) {
-  leave();
-  const std::uint64_t rotten = content().seqs.back();
-  rot_last_frame();
-  std::filesystem::remove_all(ring_file().parent_path());
-  recover();
-  const auto seqs = content().seqs;
-  EXPECT_EQ(std::count(seqs.begin(), seqs.end(), rotten), 0);
-}
-
-TEST_F(SpoolRecovery, LengthThatRottedIsNoTornWrite) {
-  leave();
-  const std::uint64_t rotten = content().seqs.back();
-  overwrite(last_segment(), last_frame_offset() + kLengthOffset, "\x7F");
-  recover();
-  const auto seqs = content().seqs;
-  EXPECT_EQ(std::count(seqs.begin(), seqs.end(), rotten), 0);
-}
-
-TEST_F(SpoolRecovery, LastFrameThatIsCutAwayIsCounted) {
-  leave();
-  std::filesystem::resize_file(last_segment(), last_frame_offset());
-  EXPECT_EQ(recover().points_lost, 2U);
-}
-
-TEST_F(SpoolRecovery, PointsOfTheRingSurviveALastFrameThatRotted) {
-  leave();
-  rot_last_frame();
-  recover();
-  EXPECT_EQ(steps(), (Steps{3, 4}));
-}
-
 TEST_F(SpoolRecovery, DropsThatNobodyWasToldOfAreCounted) {
   begin();
   log(1);
@@ -326,21 +216,6 @@ TEST_F(SpoolRecovery, DropsThatNobodyWasToldOfAreCounted) {
   die();
   recover();
   EXPECT_EQ(drops_told(LossReason::kDiskFull), 1U);
-}
-
-TEST_F(SpoolRecovery, LostFramesAreCountedOnceWhenRecoveryIsRepeated) {
-  leave();
-  rot_last_frame();
-  recover();
-  EXPECT_EQ(recover().points_lost, 0U);
-}
-
-TEST_F(SpoolRecovery, RingThatKnowsOfAbsurdlyManyFramesIsNotBelieved) {
-  leave();
-  const std::uint64_t head = content().seqs.back();
-  overwrite(ring_file(), offsetof(RingHeader, progress), std::string(8, '\x7F'));
-  recover();
-  EXPECT_LT(content().seqs.back(), head + 10);
 }
 
 TEST_F(SpoolRecovery, CopyGetsNoEnd) {
