@@ -50,6 +50,12 @@ struct Options {
   std::uint64_t spool_segment_bytes = 16ULL
                                       << 20;  // a committed segment is deleted as a whole; each costs one keyframe
 
+  // Beside its own stream a run delivers what dead processes of this user on this host left in the spool folder, once
+  // its stream has been connected and not behind for so long; it looks for more every six times as long. Costs a thread
+  // and a link. SIDEBAND_ADOPT=0: never.
+  bool adopt = true;
+  std::chrono::milliseconds adopt_after{5'000};
+
   // The ring between a logging thread and the publisher: memory per logging thread, touched at the thread's first
   // log(). 4 MiB hold 130,000 single points or 2,500 rows of 200. Power of two from 64 KiB to 1 GiB. At the limit:
   // queue_policy.

@@ -273,6 +273,7 @@ void Publisher::Impl::publish_stats() {
 
 FinishReport Publisher::Impl::finish_stream(const FinishRequest& request) {
   const auto left = [&] { return std::chrono::nanoseconds(request.deadline_ns - read_clocks().monotonic_ns); };
+  loop->stop_adoption();
   // What the rings hold would die with the process, so they are emptied even a little beyond the deadline.
   for (bool drained = false; !drained && left().count() > -kDrainGraceNs;) {
     const auto quiet = loop->turn(read_clocks(), true);

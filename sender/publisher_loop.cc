@@ -1,6 +1,7 @@
 #include "sender/publisher_loop.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,7 +27,14 @@ constexpr std::int64_t kHoldPollNs = 20 * kNsPerMs;
 // shows that the trouble is over.
 constexpr std::int64_t kTroubleOverNs = 10 * kNsPerSecond;
 constexpr int kMaxRestarts = 3;
+constexpr std::uint64_t kBehindFrames = 64;  // not committed yet: the link has enough to do
+constexpr int kAdoptRounds = 6;
 constexpr std::chrono::milliseconds kMaxWait{100};  // timers of the session are checked at least so often
+
+bool is_adoption_off() {
+  const char* set = std::getenv("SIDEBAND_ADOPT");
+  return set != nullptr && std::string_view(set) == "0";
+}
 
 }  // namespace
 
@@ -39,7 +47,9 @@ PublisherLoop::PublisherLoop(const Options& options, StreamInfo info, Recorder& 
       endpoint_(std::move(endpoint)),
       spool_settings_(std::move(spool_settings)),
       batcher_(recorder),
-      context_(std::move(context)) {}
+      context_(std::move(context)),
+      adopt_after_(options.adopt_after),
+      adopts_(options.adopt && !is_adoption_off()) {}
 
 Result<std::unique_ptr<PublisherLoop>> PublisherLoop::open(const Options& options, StreamInfo info,
                                                            Recorder& recorder) {
@@ -108,9 +118,36 @@ std::chrono::nanoseconds PublisherLoop::turn(const Anchor& now, bool urgent) {
   if (!ended_ && (urgent || now.monotonic_ns >= next_poll_ns_)) poll_rings(now);
   const bool more = uplink_->pump(now);
   say_notices();
+  tend_adoption(now);
   if (uplink_->session().is_stream_lost()) restart_stream(now);
   if (more) return std::chrono::nanoseconds(0);
   return ended_ ? kMaxWait : std::chrono::nanoseconds(next_poll_ns_ - now.monotonic_ns);
+}
+
+void PublisherLoop::tend_adoption(const Anchor& now) {
+  if (!adopts_ || ended_) return;
+  const Session& session = uplink_->session();
+  const std::uint64_t stored_seq = std::max(session.committed_seq(), session.resumed_seq());
+  const bool keeps_up = session.is_streaming() && spool_->head_seq() <= stored_seq + kBehindFrames;
+  if (!keeps_up) keeps_up_since_ns_ = 0;
+  if (keeps_up && keeps_up_since_ns_ == 0) keeps_up_since_ns_ = now.monotonic_ns;
+  const bool may_work = keeps_up && now.monotonic_ns - keeps_up_since_ns_ >= adopt_after_.count();
+  if (may_work && !adopter_) {
+    adopter_ = Adopter::start(
+        {.root = spool_settings_.root,
+         .host = info_.host,
+         .endpoint = endpoint_,
+         .library = info_.library,
+         .heartbeat_ms = heartbeat_ms_,
+         .interval = kAdoptRounds * std::chrono::duration_cast<std::chrono::milliseconds>(adopt_after_)});
+    adopts_ = adopter_ != nullptr;
+  }
+  if (adopter_) adopter_->allow(may_work);
+}
+
+void PublisherLoop::stop_adoption() {
+  adopts_ = false;
+  if (adopter_) adopter_->stop();
 }
 
 void PublisherLoop::wait(std::chrono::nanoseconds time, int wake_fd) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "sender/adopter.h"
 #include "sender/batcher.h"
 #include "sender/options.h"
 #include "sender/publisher_notices.h"
@@ -35,6 +36,8 @@ class PublisherLoop {
   // The rings were empty at the last look.
   [[nodiscard]] bool is_drained() const { return drained_; }
 
+  // What others left behind is left alone from now on. Does not wait.
+  void stop_adoption();
   // END into the spool, then drain the uplink. Call it once the rings are drained.
   void end_stream(const Anchor& now, RunStatus status);
   // Everything, END included, is on the collector's stable storage.
@@ -63,6 +66,7 @@ class PublisherLoop {
   [[nodiscard]] Outcome give_up(const Anchor& now, std::size_t payload_bytes, LossReason reason,
                                 const std::string& message);
   void say_notices();
+  void tend_adoption(const Anchor& now);
 
   // Destroyed from the last to the first: the uplink before the spool and the context that it uses.
   Recorder& recorder_;
@@ -77,6 +81,7 @@ class PublisherLoop {
   std::optional<WatchedSocket> first_control_;  // for the first uplink
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<Uplink> uplink_;
+  std::unique_ptr<Adopter> adopter_;
 
   std::int64_t next_poll_ns_ = 0, next_check_ns_ = 0, next_segment_ns_ = 0;
   std::int64_t trouble_since_ns_ = 0;  // 0: the spool takes what it is given
@@ -86,9 +91,12 @@ class PublisherLoop {
   std::size_t next_config_ = 0;  // entry of info_.config that is not in the open segment yet
   std::uint64_t points_in_segment_ = 0, points_spooled_ = 0;
   std::uint64_t sessions_before_ = 0, frames_sent_before_ = 0, bytes_sent_before_ = 0;  // of uplinks that are gone
+  std::chrono::nanoseconds adopt_after_;
+  std::int64_t keeps_up_since_ns_ = 0;  // 0: it does not
   int restarts_ = 0;
   bool drained_ = false, ended_ = false;
   bool end_spooled_ = false;
+  bool adopts_ = false;
 };
 
 }  // namespace sideband::sender
