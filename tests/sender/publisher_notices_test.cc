@@ -27,6 +27,11 @@ TEST(NoticeText, RefusalForNowSaysThatItIsTriedAgain) {
             "refused by the collector at tcp://host:5123: its disk is full; trying again, the data waits in /spool/1");
 }
 
+TEST(NoticeText, KeyThatIsNotLetInIsRefused) {
+  EXPECT_EQ(text_of(Notice::Kind::kDenied, "it does not let this key in; trying again"),
+            "refused by the collector at tcp://host:5123: it does not let this key in; trying again");
+}
+
 TEST(NoticeText, LostStreamSaysWhereTheRestStays) {
   EXPECT_EQ(text_of(Notice::Kind::kStreamLost, "its id is taken"),
             "the collector at tcp://host:5123 cannot go on with this stream: its id is taken; what it does not have "
