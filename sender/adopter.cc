@@ -141,7 +141,8 @@ void Adopter::Impl::adopt(const std::filesystem::path& folder) {
     return;
   }
   const RecoveryReport found = recovered->report;
-  if (!goes_on()) return;
+  if (found.is_copy) refused.insert(folder);
+  if (found.is_copy || !goes_on()) return;
   auto stored = StoredSpool::own(std::move(recovered->folder), read_random());
   if (!stored) return;
   const auto report = deliver(**stored,
