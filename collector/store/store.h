@@ -40,6 +40,14 @@ struct StoreOptions {
   std::uint64_t abandoned_after_ms = 24 * 3'600'000;
 };
 
+// For a new reader on the tap.
+struct PendingDefinitions {
+  std::vector<std::uint64_t> stream_ids;  // still to be sent, from the back
+  std::size_t next_frame = 0;             // of the last of them
+  std::vector<TapFrame> live;             // became durable meanwhile; follow when all names are sent
+  std::size_t live_bytes = 0;
+};
+
 class Store {
  public:
   // `tap_wanted`: somebody reads the tap, so durable frames are handed back instead of dropped.
@@ -130,13 +138,7 @@ class Store {
   std::uint64_t unsynced_bytes_ = 0;
   std::int64_t first_unsynced_ms_ = 0;
 
-  struct Definitions {                      // for a new reader on the tap
-    std::vector<std::uint64_t> stream_ids;  // still to be sent, from the back
-    std::size_t next_frame = 0;             // of the last of them
-    std::vector<TapFrame> live;             // became durable meanwhile; follow when all names are sent
-    std::size_t live_bytes = 0;
-  };
-  std::optional<Definitions> definitions_;
+  std::optional<PendingDefinitions> definitions_;
 
   std::vector<RunLog*> maybe_complete_;
   std::int64_t next_check_ms_ = 0;
