@@ -158,6 +158,7 @@ Result<RecoveredSpool> recover(const std::filesystem::path& spool_folder, Recove
     identity.spool_id = info->spool_id;
     const Used used = find_used(*scan, rings);
     scan->index.skip_to(used.seq);
+    folder->free_reserve();  // of the dead process: on a full disk the rings' frames and END have no other room
     const auto spool = Spool::resume(*std::move(folder), *std::move(info), std::move(identity), std::move(scan->index));
     if (auto done = complete(*spool, rings, *scan, used.points_total); !done) return tl::unexpected(done.error());
     folder = spool->take_folder();

@@ -5,7 +5,7 @@
 //   2. a torn tail of the last segment is cut off; seqs of frames that the rings know of and the spool has no more are
 //      left out, for the collector may have them, and their points stay in the total
 //   3. the records behind the last ring mark of each ring go into a new segment, as LOG frames with ring marks of their
-//      own, then END; synced
+//      own, then END; synced. On a full disk they have the room of the reserve
 //   4. the rings are deleted
 //
 // A recovery that is killed anywhere and repeated goes on at the ring marks that it wrote: nothing is lost or doubled,
