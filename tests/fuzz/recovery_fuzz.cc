@@ -106,10 +106,8 @@ class World {
     spool_ = spool->folder();
     std::filesystem::create_directories(root_ / "shm");
     require(spool->begin_segment({.monotonic_ns = 1, .wall_ns = 2}).has_value());
-    recorder->keep_in_files({.stream_id = kStream,
-                             .spool_id = info.spool_id,
-                             .spool_folder = spool_,
-                             .shared_memory = root_ / "shm"});
+    recorder->keep_in_files(
+        {.stream_id = kStream, .spool_id = info.spool_id, .spool_folder = spool_, .shared_memory = root_ / "shm"});
     Batcher batcher(*recorder);
     for (std::int64_t step = 1; step <= 3; ++step) log(*recorder, step);
     for (;;) {
