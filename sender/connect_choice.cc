@@ -11,7 +11,6 @@
 namespace sideband::sender {
 namespace {
 
-constexpr const char* kDefaultCollector = "tcp://127.0.0.1:5123";
 constexpr const char* kDefaultTap = "tcp://127.0.0.1:5126";
 constexpr std::string_view kBlank = " \t\r\n";
 

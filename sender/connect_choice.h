@@ -9,6 +9,9 @@
 
 namespace sideband::sender {
 
+// Taken when nothing names another.
+inline constexpr const char* kDefaultCollector = "tcp://127.0.0.1:5123";
+
 // Where to look; empty: not there.
 struct ConnectPlaces {
   std::string variable;                  // $SIDEBAND_COLLECTOR

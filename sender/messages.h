@@ -67,6 +67,7 @@ struct Ack {
   std::string data_endpoint;
   std::uint32_t heartbeat_ms = 0, max_payload_bytes = 0;
   std::int64_t wall_ns = 0;
+  std::string program;
 };
 
 struct Ping {

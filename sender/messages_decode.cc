@@ -180,6 +180,7 @@ Result<Ack> decode_ack(frame::Bytes payload) {
       case tag_and_type(AckField::kHeartbeatMs, kVarint): ack.heartbeat_ms = in.get_uint32(); break;
       case tag_and_type(AckField::kMaxPayloadBytes, kVarint): ack.max_payload_bytes = in.get_uint32(); break;
       case tag_and_type(AckField::kWallNs, kVarint): ack.wall_ns = in.get_sint64(); break;
+      case tag_and_type(AckField::kProgram, kBytes): ack.program = in.get_string(); break;
       default: in.skip();
     }
   });

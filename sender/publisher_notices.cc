@@ -26,10 +26,9 @@ std::string notice_text(const Notice& notice, std::string_view collector, std::s
       return fmt::format("refused by the collector at {}: {}; nothing more is sent, the data stays in {}", collector,
                          notice.text, spool_folder);
     case Notice::Kind::kPutOff:
+    case Notice::Kind::kDenied:
       return fmt::format("refused by the collector at {}: {}; trying again, the data waits in {}", collector,
                          notice.text, spool_folder);
-    case Notice::Kind::kDenied:
-      return fmt::format("refused by the collector at {}: {}", collector, notice.text);
     case Notice::Kind::kStreamLost:
       return fmt::format("the collector at {} cannot go on with this stream: {}; what it does not have stays in {}",
                          collector, notice.text, spool_folder);

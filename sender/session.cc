@@ -156,6 +156,7 @@ void Session::send_syn(const Anchor& now) {
   next_syn_ns_ = now.monotonic_ns + draw_backoff_ns();
   // A new nonce each time: an ACK to an older SYN carries a token that this SYN voids.
   syn_nonce_ = settings_.random() | 1;
+  syn_sent_ = now;
   Syn syn;
   syn.min_version = syn.max_version = kProtocolVersion;
   syn.stream_id = identity_.stream_id;

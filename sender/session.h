@@ -26,6 +26,12 @@ enum class SessionState { kConnecting, kLinking, kConfiguring, kStreaming, kDrai
 
 [[nodiscard]] std::string_view state_name(SessionState state);
 
+// An ACK, and the sender's clocks around it.
+struct Handshake {
+  Ack ack;
+  Anchor syn_sent, ack_received;
+};
+
 class Session {
  public:
   struct Settings {
@@ -75,6 +81,8 @@ class Session {
   [[nodiscard]] bool is_stream_lost() const { return stream_lost_; }
   // The collector said that another process delivers this stream; it is asked again later.
   [[nodiscard]] bool is_yielding() const { return yielding_; }
+  // The last one that led to a session; null: none has.
+  [[nodiscard]] const Handshake* handshake() const { return handshake_ ? &*handshake_ : nullptr; }
   // The ACK said that everything up to here is durable already.
   [[nodiscard]] std::uint64_t resumed_seq() const { return resumed_seq_; }
 
@@ -122,6 +130,8 @@ class Session {
   std::int64_t next_syn_ns_ = 0, unanswered_since_ns_ = 0;
   bool said_no_answer_ = false;
   std::string trouble_;
+  Anchor syn_sent_;
+  std::optional<Handshake> handshake_;
 
   // A session.
   std::uint64_t token_ = 0, cursor_ = 0, sent_bytes_ = 0, resumed_seq_ = 0;

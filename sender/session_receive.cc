@@ -150,6 +150,7 @@ void Session::on_ack(const Anchor& now, const Ack& ack) {
                             ack.resume_seq - 1, head_seq_));
   }
   yielding_ = false;
+  handshake_ = Handshake{ack, syn_sent_, now};
   token_ = ack.token;
   cursor_ = ack.resume_seq;
   resumed_seq_ = ack.resume_seq - 1;

@@ -37,14 +37,14 @@ std::string describe(LinkFailure failure, bool has_keys) {
   switch (failure) {
     case LinkFailure::kKeyRefused:
       return "the collector does not let this key in: it is not in its keys/authorized, or may not write; `sideband "
-             "keygen` there makes one that may; trying again, data waits in the spool";
+             "keygen` there makes one that may";
     case LinkFailure::kOtherSecurity:
-      return fmt::format("{}; {}; trying again, data waits in the spool",
+      return fmt::format("{}; {}",
                          has_keys ? "the collector uses no keys (--insecure), this sender was given some"
                                   : "the collector asks for keys, this sender was given none",
                          kTakeLine);
     case LinkFailure::kCutOff:
-      return fmt::format("the collector ends the handshake: {}; {}; trying again, data waits in the spool",
+      return fmt::format("the collector ends the handshake: {}; {}",
                          has_keys ? "its server_key is probably another one, or it uses no keys (--insecure)"
                                   : "it probably asks for keys, and this sender was given none",
                          kTakeLine);

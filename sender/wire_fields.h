@@ -59,7 +59,7 @@ enum class SynField : FieldNumber {
 };
 enum class AckField : FieldNumber {
   kVersion = 1, kSynNonce = 3, kToken = 4, kStoreId = 5, kResumeSeq = 6, kDataEndpoint = 7, kHeartbeatMs = 8,
-  kMaxPayloadBytes = 9, kWallNs = 10,
+  kMaxPayloadBytes = 9, kWallNs = 10, kProgram = 11,
 };
 enum class PingField : FieldNumber {
   kToken = 1, kPingId = 2, kSentWallNs = 3, kHeadSeq = 4, kSentSeq = 5, kClockOffsetNs = 6, kClockDelayNs = 7,

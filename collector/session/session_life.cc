@@ -36,6 +36,7 @@ void SessionTable::send_ack(const Session& session, Now now) {
   ack.set_heartbeat_ms(options_.heartbeat_ms);
   ack.set_max_payload_bytes(frame::kMaxPayloadBytes);
   ack.set_wall_ns(now.wall_ns);
+  ack.set_program("sideband " SIDEBAND_VERSION);
   replies_.push_back({session.peer, encode_frame(frame::MessageType::kAck, ack), session.token});
 }
 

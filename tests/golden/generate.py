@@ -237,6 +237,7 @@ def every_message():
         pb.Ack(
             version=1, features=["example"], syn_nonce=0xB1B2B3B4B5B6B7B8, token=TOKEN, store_id=STORE_ID, resume_seq=5,
             data_endpoint="tcp://collector:5124", heartbeat_ms=30_000, max_payload_bytes=262_144, wall_ns=WALL_NS,
+            program="sideband 0.1.0",
         ),
     )
     file.add(

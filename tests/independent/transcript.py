@@ -26,7 +26,7 @@ FREE = {
     (">", "PING"): "ping_id sent_wall_ns head_seq sent_seq clock_offset_ns clock_delay_ns",
     (">", "PONG"): "received_wall_ns sent_wall_ns",
     (">", "FIN"): "final_seq",
-    ("<", "ACK"): "token store_id data_endpoint heartbeat_ms wall_ns features",
+    ("<", "ACK"): "token store_id data_endpoint heartbeat_ms wall_ns features program",
     ("<", "CREDIT"): "credit_seq credit_bytes",
     ("<", "COMMIT"): "store_id credit",
     ("<", "PONG"): "received_wall_ns sent_wall_ns credit",

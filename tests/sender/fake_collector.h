@@ -17,6 +17,7 @@
 
 #include "frame/codec.h"
 #include "proto/sideband.pb.h"
+#include "sender/launch.h"
 #include "sender/messages.h"
 #include "sender/spool_bytes.h"
 
@@ -30,6 +31,7 @@ class FakeCollector {
   std::optional<v1::ErrorReport> refusal;                               // instead of ACK
   std::string data_endpoint;                                            // empty: the real one
   std::uint32_t heartbeat_ms = 30'000;
+  std::int64_t clock_ahead_ns = 0;
 
   // ---- what happened ----
   std::vector<std::string> frames;                 // stored, each once, in order
@@ -161,6 +163,7 @@ class FakeCollector {
     ack.set_version(1);
     ack.set_syn_nonce(syn.syn_nonce());
     ack.set_token(token);
+    ack.set_wall_ns(read_clocks().wall_ns + clock_ahead_ns);
     ack.set_store_id(std::string(16, 's'));
     ack.set_resume_seq(durable[syn.stream_id()] + 1);
     ack.set_data_endpoint(data_endpoint.empty() ? data_ : data_endpoint);

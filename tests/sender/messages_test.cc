@@ -184,11 +184,13 @@ TEST_F(MessagesTest, AckOfProtocIsRead) {
     ack.set_heartbeat_ms(small_number());
     ack.set_max_payload_bytes(small_number());
     ack.set_wall_ns(signed_number());
+    ack.set_program(text());
     const auto found = decode_ack(as_bytes(ack.SerializeAsString())).value();
     ASSERT_TRUE(found.version == ack.version() && found.syn_nonce == ack.syn_nonce() && found.token == ack.token() &&
                 id_text(found.store_id) == ack.store_id() && found.resume_seq == ack.resume_seq() &&
                 found.data_endpoint == ack.data_endpoint() && found.heartbeat_ms == ack.heartbeat_ms() &&
-                found.max_payload_bytes == ack.max_payload_bytes() && found.wall_ns == ack.wall_ns());
+                found.max_payload_bytes == ack.max_payload_bytes() && found.wall_ns == ack.wall_ns() &&
+                found.program == ack.program());
   }
 }
 

@@ -117,7 +117,7 @@ TEST(WireFields, HandshakeIsAsInTheContract) {
       {"store_id", AckField::kStoreId}, {"resume_seq", AckField::kResumeSeq}, {"data_endpoint",
       AckField::kDataEndpoint},
       {"heartbeat_ms", AckField::kHeartbeatMs}, {"max_payload_bytes", AckField::kMaxPayloadBytes}, {"wall_ns",
-      AckField::kWallNs}});
+      AckField::kWallNs}, {"program", AckField::kProgram}});
 }
 
 TEST(WireFields, SessionIsAsInTheContract) {
