@@ -27,6 +27,7 @@ void print_error(const std::string& message);
 
 void add_bench(CLI::App& app, int* exit_code);
 void add_collect(CLI::App& app, int* exit_code);
+void add_doctor(CLI::App& app, int* exit_code);
 void add_dump(CLI::App& app, int* exit_code);
 void add_keygen(CLI::App& app, int* exit_code);
 void add_recover(CLI::App& app, int* exit_code);

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   int exit_code = tools::kExitOk;
   tools::add_bench(app, &exit_code);
   tools::add_collect(app, &exit_code);
+  tools::add_doctor(app, &exit_code);
   tools::add_dump(app, &exit_code);
   tools::add_keygen(app, &exit_code);
   tools::add_recover(app, &exit_code);

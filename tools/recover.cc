@@ -51,11 +51,6 @@ const char* state_name(State state) {
   return "unreadable";
 }
 
-bool is_live(const std::filesystem::path& spool) {
-  const auto locked = sender::SpoolFolder::open(spool);
-  return !locked && locked.error().code == ErrorCode::kUnavailable;
-}
-
 // The host first: to see whether a spool is live is to take its lock for a moment, and the nodes that share a folder
 // would keep each other out.
 State state_of(const std::filesystem::path& spool, const sender::RecoveryReport& report, bool any_host) {

@@ -26,6 +26,11 @@ Result<std::vector<std::filesystem::path>> find_spools(const std::filesystem::pa
   return spools;
 }
 
+bool is_live(const std::filesystem::path& spool) {
+  const auto locked = sender::SpoolFolder::open(spool);
+  return !locked && locked.error().code == ErrorCode::kUnavailable;
+}
+
 std::string spool_title(const std::filesystem::path& spool, const sender::RecoveryReport& report) {
   if (report.stream_id == 0) return spool.filename().string();
   return fmt::format("{:016x}  {} r{}", report.stream_id, printable(report.run_name), report.rank);

@@ -12,6 +12,9 @@ namespace sideband::tools {
 // The spools of a folder: itself, or those in it. Errors: kNotFound: the folder is not there; kIo.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_spools(const std::filesystem::path& folder);
 
+// A process holds its lock. Takes the lock of one that nobody holds, for a moment.
+[[nodiscard]] bool is_live(const std::filesystem::path& spool);
+
 // "0000000000abcdef  digits r3", or the folder's name where no CONFIG tells.
 [[nodiscard]] std::string spool_title(const std::filesystem::path& spool, const sender::RecoveryReport& report);
 

@@ -18,12 +18,12 @@ TEST(Usage, VersionNamesTheProgram) {
 TEST(Usage, HelpListsTheSubcommands) {
   const auto help = run_sideband({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* name : {"dump", "recover", "replay", "runs", "schema", "series", "sync", "verify"})
+  for (const char* name : {"doctor", "dump", "recover", "replay", "runs", "schema", "series", "sync", "verify"})
     EXPECT_TRUE(holds(help.out, name)) << name;
 }
 
 TEST(Usage, EverySubcommandHasAnExample) {
-  for (const char* name : {"dump", "recover", "replay", "runs", "schema", "series", "sync", "verify"}) {
+  for (const char* name : {"doctor", "dump", "recover", "replay", "runs", "schema", "series", "sync", "verify"}) {
     EXPECT_TRUE(holds(run_sideband({name, "--help"}).out, "Example")) << name;
   }
 }
@@ -57,6 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"UnknownType", {"dump", "--type", "bogus"}, "expected a name of a frame type"},
         WrongUsage{"FilesAndTap", {"dump", "x", "--tap", "tcp://127.0.0.1:1"}, "excludes --tap"},
         WrongUsage{"NoTapAddress", {"dump", "--tap", "nonsense"}, "collector's address: neither tcp:// nor ipc://"},
+        WrongUsage{"TimeoutOfNoTime", {"doctor", "--timeout", "0"}, "--timeout"},
         WrongUsage{"UnpackWithoutJson", {"dump", "--unpack"}, "--unpack requires --json"},
         WrongUsage{"ChartTooNarrow", {"series", "r", "k", "--plot", "--width", "3"}, "not in range 30 to 500"},
         WrongUsage{"MissingFile", {"dump", "/nonexistent/file"}, "No such file or directory: /nonexistent/file"},
