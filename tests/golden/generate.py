@@ -229,7 +229,7 @@ def every_message():
             min_version=1, max_version=2, features=["example"], stream_id=STREAM, spool_id=SPOOL_ID, open_count=3,
             open_nonce=0xA1A2A3A4A5A6A7A8, head_seq=7, oldest_seq=1, syn_nonce=0xB1B2B3B4B5B6B7B8, run_id="run-1",
             project="demo", user="ada", wall_ns=WALL_NS, monotonic_ns=MONOTONIC_NS, library="golden 1",
-            last_store_id=STORE_ID, last_commit_seq=4,
+            last_store_id=STORE_ID, last_commit_seq=4, follows=True,
         ),
     )
     file.add(
