@@ -86,11 +86,24 @@ uid_t owner_of(const std::filesystem::path& folder) {
   return ::stat(folder.c_str(), &status) == 0 ? status.st_uid : ::geteuid();
 }
 
+// Nobody else can have put anything there.
+bool is_folder_of(uid_t owner, const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == owner &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 }  // namespace
 
 std::array<std::filesystem::path, 2> ring_folders(const RingHome& home) {
   return {home.shared_memory / fmt::format("sideband-{}", owner_of(home.spool_folder)) / spool_name(home.spool_id),
           home.spool_folder / "rings"};
+}
+
+std::vector<std::filesystem::path> trusted_ring_folders(const RingHome& home) {
+  const auto folders = ring_folders(home);
+  if (!is_folder_of(owner_of(home.spool_folder), folders[0].parent_path())) return {folders[1]};
+  return {folders.begin(), folders.end()};
 }
 
 Result<std::filesystem::path> make_user_folder(const std::filesystem::path& shared_memory) {
@@ -127,7 +140,8 @@ void sweep_ring_folders(const std::filesystem::path& shared_memory) {
 
 Result<void> move_ring_folders(const RingHome& from, const RingHome& to) {
   const auto old_folders = ring_folders(from), new_folders = ring_folders(to);
-  for (std::size_t i = 0; i < old_folders.size(); ++i) {
+  const std::size_t untrusted = old_folders.size() - trusted_ring_folders(from).size();
+  for (std::size_t i = untrusted; i < old_folders.size(); ++i) {
     if (::rename(old_folders[i].c_str(), new_folders[i].c_str()) != 0 && errno != ENOENT) {
       return fail_errno("move of the rings", errno, old_folders[i]);
     }
@@ -137,7 +151,7 @@ Result<void> move_ring_folders(const RingHome& from, const RingHome& to) {
 }
 
 Result<void> remove_ring_folders(const RingHome& home) {
-  for (const auto& folder : ring_folders(home)) {
+  for (const auto& folder : trusted_ring_folders(home)) {
     std::error_code error;
     std::filesystem::remove_all(folder, error);
     if (error) return fail_errno("removal of the rings", error.value(), folder);

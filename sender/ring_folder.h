@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "frame/frame_file.h"
 #include "sender/messages.h"
@@ -35,6 +36,10 @@ struct RingHome {
 // In the order in which they are tried. The first belongs to the user who owns the spool's folder.
 [[nodiscard]] std::array<std::filesystem::path, 2> ring_folders(const RingHome& home);
 
+// Those of them that hold this user's files only: whoever is first can make the folder in /dev/shm, or a link of its
+// name, and is neither believed nor helped to delete anything.
+[[nodiscard]] std::vector<std::filesystem::path> trusted_ring_folders(const RingHome& home);
+
 // Made when it is missing: a folder that only this user may enter. /dev/shm is everybody's: one of this name may be
 // another user's, or a link to one.
 [[nodiscard]] Result<std::filesystem::path> make_user_folder(const std::filesystem::path& shared_memory);
@@ -49,7 +54,7 @@ struct RingHome {
 // The same files under another spool.
 [[nodiscard]] Result<void> move_ring_folders(const RingHome& from, const RingHome& to);
 
-// Deletes both folders with all that is in them.
+// Deletes the trusted folders with all that is in them.
 [[nodiscard]] Result<void> remove_ring_folders(const RingHome& home);
 
 // Deletes this user's folders in shared memory whose spool somebody deleted: they hold memory and nobody asks for them.

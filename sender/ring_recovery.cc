@@ -202,7 +202,7 @@ std::optional<RecoveredRing> read_ring(frame::Bytes file, std::uint64_t stream_i
 RecoveredRings::RecoveredRings(const RingHome& home, const RingMarks& marks, const DropTotals& told) : drops_(told) {
   const BootId boot_id = read_boot_id();
   if (boot_id == BootId{}) return;
-  for (const auto& folder : ring_folders(home)) {
+  for (const auto& folder : trusted_ring_folders(home)) {
     if (names_.key_count() == 0) read_names(read_file(folder / kNamesFile, kMaxNamesBytes), names_);
     for (std::uint32_t id = 0; id < kMaxRings; ++id) {
       const auto file = read_file(folder / ring_file_name(id), ring_memory_bytes(kMaxCapacity));

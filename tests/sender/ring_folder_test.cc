@@ -160,6 +160,26 @@ TEST_F(RingFolders, RemovedRingsLeaveNothing) {
   EXPECT_FALSE(std::filesystem::exists(in_memory()));
 }
 
+TEST_F(RingFolders, FolderOfOthersIsLeftAlone) {
+  std::filesystem::create_directories(in_memory());
+  std::filesystem::permissions(in_memory().parent_path(), std::filesystem::perms::all);
+  require(remove_ring_folders(home()));
+  EXPECT_TRUE(std::filesystem::exists(in_memory()));
+}
+
+TEST_F(RingFolders, NothingIsDeletedBehindALink) {
+  const auto elsewhere = folder.path() / "elsewhere";
+  std::filesystem::create_directories(elsewhere / in_memory().filename());
+  std::filesystem::create_directory_symlink(elsewhere, in_memory().parent_path());
+  require(remove_ring_folders(home()));
+  EXPECT_TRUE(std::filesystem::exists(elsewhere / in_memory().filename()));
+}
+
+TEST_F(RingFolders, FileInThePlaceOfTheFolderIsNoTrouble) {
+  std::ofstream(in_memory().parent_path()) << "not a folder";
+  EXPECT_TRUE(remove_ring_folders(home()));
+}
+
 TEST_F(RingFolders, RemovedRingStaysUsable) {
   make_ring();
   require(pool.remove_files());

@@ -155,6 +155,13 @@ TEST_F(SpoolRecovery, RingOfAnotherStreamIsIgnored) {
   EXPECT_EQ(steps(), (Steps{1, 2}));
 }
 
+TEST_F(SpoolRecovery, RingsThatOthersCouldWriteAreIgnored) {
+  leave();
+  std::filesystem::permissions(ring_file().parent_path().parent_path(), std::filesystem::perms::all);
+  recover();
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+}
+
 TEST_F(SpoolRecovery, CutRingFileIsIgnored) {
   leave();
   std::filesystem::resize_file(ring_file(), std::filesystem::file_size(ring_file()) - 1);
