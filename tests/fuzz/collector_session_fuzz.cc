@@ -19,51 +19,17 @@
 #include "collector/session/session_table.h"
 #include "frame/codec.h"
 #include "proto/sideband.pb.h"
+#include "tests/fuzz/script.h"
 
 namespace {
 
 using namespace sideband;
 using frame::MessageType;
+using fuzz::require;
+using fuzz::Script;
 
 constexpr std::size_t kMaxSessions = 6;
 constexpr std::uint64_t kBudgetBytes = 4 * frame::kMaxPayloadBytes;
-
-void require(bool holds, int line = __builtin_LINE()) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: line %d\n", line);
-  std::abort();
-}
-
-// The input as numbers; zeros when it is used up.
-class Script {
- public:
-  Script(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
-
-  [[nodiscard]] bool is_over() const { return rest_.empty(); }
-  std::uint8_t byte() {
-    if (rest_.empty()) return 0;
-    const std::uint8_t value = rest_.front();
-    rest_ = rest_.subspan(1);
-    return value;
-  }
-  // `near` plus or minus a little, or anything.
-  std::uint64_t number(std::uint64_t near) {
-    const std::uint8_t pick = byte();
-    if (pick < 240) return near + (pick % 8) - 3;
-    std::uint64_t value = 0;
-    for (int i = 0; i < 8; ++i) value = value << 8 | byte();
-    return value;
-  }
-  std::string text(std::size_t bytes) {
-    bytes = std::min(bytes, rest_.size());
-    const std::string value(reinterpret_cast<const char*>(rest_.data()), bytes);
-    rest_ = rest_.subspan(bytes);
-    return value;
-  }
-
- private:
-  std::span<const std::uint8_t> rest_;
-};
 
 class World {
  public:

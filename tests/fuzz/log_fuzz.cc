@@ -11,14 +11,12 @@
 #include "collector/query/point_decoder.h"
 #include "frame/codec.h"
 #include "proto/sideband.pb.h"
+#include "tests/fuzz/script.h"
 
 namespace {
 
 using namespace sideband;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 void check_round_trip(const v1::Log& log) {
   const std::string payload = log.SerializeAsString();

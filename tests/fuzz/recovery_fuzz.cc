@@ -21,50 +21,23 @@
 #include "sender/recovery.h"
 #include "sender/spool.h"
 #include "sender/spool_bytes.h"
+#include "tests/fuzz/script.h"
 
 namespace {
 
 using namespace sideband;
+using fuzz::require;
+using fuzz::Script;
 using namespace sideband::sender;
 using Files = std::map<std::filesystem::path, std::string>;  // path below the root, to content
 
 constexpr std::uint64_t kStream = 5;
 constexpr std::size_t kMaxEdits = 64;
 
-void require(bool holds, int line = __builtin_LINE()) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: line %d\n", line);
-  std::abort();
-}
-
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
-
-// The input as numbers; zeros when it is used up.
-class Script {
- public:
-  explicit Script(std::span<const std::uint8_t> rest) : rest_(rest) {}
-
-  [[nodiscard]] bool is_over() const { return rest_.empty(); }
-  std::uint8_t byte() {
-    if (rest_.empty()) return 0;
-    const std::uint8_t value = rest_.front();
-    rest_ = rest_.subspan(1);
-    return value;
-  }
-  std::size_t place(std::size_t below) { return (byte() << 8 | byte()) % std::max<std::size_t>(below, 1); }
-  std::string text() {
-    const std::size_t bytes = std::min<std::size_t>(byte(), rest_.size());
-    const std::string value(reinterpret_cast<const char*>(rest_.data()), bytes);
-    rest_ = rest_.subspan(bytes);
-    return value;
-  }
-
- private:
-  std::span<const std::uint8_t> rest_;
-};
 
 // A folder in memory, where syncing costs nothing.
 class World {
@@ -137,18 +110,18 @@ class World {
         content.resize(place);
         break;
       case 1: {
-        const std::string text = script.text();
+        const std::string text = script.text(script.byte());
         content.replace(place, text.size(), text);
         break;
       }
       case 2:
-        content += script.text();
+        content += script.text(script.byte());
         break;
       case 3:
         files.erase(chosen);
         break;
       case 4:
-        content += make_frame(static_cast<frame::MessageType>(script.byte()), script.text());
+        content += make_frame(static_cast<frame::MessageType>(script.byte()), script.text(script.byte()));
         break;
       case 5:
         if (place < content.size()) content[place] = static_cast<char>(content[place] ^ (1 << script.byte() % 8));
@@ -208,6 +181,6 @@ class World {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static World world;
-  world.play(Script({data, size}));
+  world.play(Script(data, size));
   return 0;
 }

@@ -13,15 +13,13 @@
 #include "frame/format.h"
 #include "proto/sideband.pb.h"
 #include "sender/messages.h"
+#include "tests/fuzz/script.h"
 
 namespace {
 
 using namespace sideband;
 using frame::MessageType;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 frame::Bytes as_bytes(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
