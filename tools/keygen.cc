@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "collector/security/key_folder.h"
+#include "sender/undelivered.h"
 #include "tools/command.h"
 
 namespace sideband::tools {
@@ -13,8 +14,9 @@ struct Flags {
   std::string name, remove, role = "write";
 };
 
-void say_how_to_reload() {
-  print_error("a running collector takes the change at SIGHUP: kill -HUP <its pid>, the text of the file lock there");
+void say_how_to_reload(const Flags& flags) {
+  const std::string lock = sender::quote_for_shell((flags.data_dir / "lock").string());
+  print_error("a running collector takes the change with: kill -HUP $(cat " + lock + ")");
 }
 
 Result<void> make_key(const collector::KeyFolder& folder, const Flags& flags) {
@@ -29,12 +31,12 @@ Result<void> make_key(const collector::KeyFolder& folder, const Flags& flags) {
     if (auto written = collector::replace_file(flags.out, (collector::may_write(*role) ? control : tap) + "\n");
         !written)
       return written;
-    say_how_to_reload();
+    say_how_to_reload(flags);
     return {};
   }
   if (collector::may_write(*role)) fmt::print("export SIDEBAND_COLLECTOR='{}'\n", control);
   if (collector::may_read(*role)) fmt::print("export SIDEBAND_TAP='{}'\n", tap);
-  say_how_to_reload();
+  say_how_to_reload(flags);
   return {};
 }
 
@@ -43,7 +45,7 @@ Result<void> run(const Flags& flags) {
   if (!folder) return tl::unexpected(folder.error());
   if (flags.remove.empty()) return make_key(*folder, flags);
   if (auto removed = folder->remove_key(flags.remove); !removed) return removed;
-  say_how_to_reload();
+  say_how_to_reload(flags);
   return {};
 }
 

@@ -65,7 +65,7 @@ Result<void> replace_file(const std::filesystem::path& path, std::string_view te
     return fail_errno("write", draft);
   if (::fsync(file.get()) != 0) return fail_errno("sync", draft);
   if (::rename(draft.c_str(), path.c_str()) != 0) return fail_errno("rename", draft);
-  return frame::sync_folder(path.parent_path());
+  return frame::sync_folder(path.has_parent_path() ? path.parent_path() : ".");
 }
 
 Result<KeyFolder> KeyFolder::open(const std::filesystem::path& data_dir) {

@@ -69,6 +69,19 @@ TEST_F(KeygenTest, FileForTheLineIsOnlyForItsOwner) {
   EXPECT_EQ(std::filesystem::status(path).permissions(), perms::owner_read | perms::owner_write);
 }
 
+TEST_F(KeygenTest, FileForTheLineMayBeNamedWithoutAFolder) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(dir_.path());
+  const auto outcome = run({"--name", "alice", "--out", "alice.line"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+TEST_F(KeygenTest, CommandThatReloadsTheKeysIsSaid) {
+  const std::string command = "kill -HUP $(cat '" + (dir_.path() / "lock").string() + "')";
+  EXPECT_NE(run({"--name", "alice"}).err.find(command), std::string::npos);
+}
+
 TEST_F(KeygenTest, WrongRoleIsSaid) {
   EXPECT_NE(run({"--name", "alice", "--role", "admin"}).err.find("expected write, read or both, found admin"),
             std::string::npos);
