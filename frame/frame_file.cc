@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "frame/byte_order.h"
+#include "frame/os_error.h"
 
 namespace sideband::frame {
 namespace {
@@ -21,15 +21,6 @@ constexpr std::uint64_t kAllocateBytes = 256U << 10;
 constexpr std::size_t kReadChunkBytes = 1 << 20;
 constexpr std::size_t kMaxBuffersPerWrite = 256;  // IOV_MAX is 1,024; a batch this long already hides the call's cost
 constexpr mode_t kFileMode = 0600;                // telemetry may hold secrets of its user
-
-tl::unexpected<Error> fail_errno(const std::string& what, int error_number, const std::filesystem::path& path) {
-  ErrorCode code = ErrorCode::kIo;
-  if (error_number == ENOENT) code = ErrorCode::kNotFound;
-  if (error_number == EEXIST) code = ErrorCode::kAlreadyExists;
-  // EFBIG: RLIMIT_FSIZE is a quota, too.
-  if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) code = ErrorCode::kNoSpace;
-  return fail(code, what + " failed: " + std::strerror(error_number) + ": " + path.string());
-}
 
 Result<FileDescriptor> open_file(const std::filesystem::path& path, int flags) {
   FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, kFileMode));

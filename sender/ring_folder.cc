@@ -1,7 +1,6 @@
 #include "sender/ring_folder.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <system_error>
 
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/os_error.h"
 #include "sender/spool_folder.h"
 
 namespace sideband::sender {
@@ -17,12 +17,6 @@ namespace {
 
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kFileMode = 0600;
-
-tl::unexpected<Error> fail_errno(const std::string& what, int number, const std::filesystem::path& path) {
-  const bool is_full = number == ENOSPC || number == EDQUOT;
-  return fail(is_full ? ErrorCode::kNoSpace : ErrorCode::kIo,
-              fmt::format("{} failed: {}: {}", what, std::strerror(number), path.string()));
-}
 
 bool is_private_folder(const std::filesystem::path& path) {
   struct stat status {};

@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <system_error>
 
@@ -12,20 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/os_error.h"
+
 namespace sideband::sender {
 namespace {
 
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kFileMode = 0600;
 constexpr std::string_view kMetaHead = "sideband-spool 1\n";
-
-tl::unexpected<Error> fail_errno(const std::string& what, int number, const std::filesystem::path& path) {
-  ErrorCode code = ErrorCode::kIo;
-  if (number == ENOENT) code = ErrorCode::kNotFound;
-  if (number == EEXIST) code = ErrorCode::kAlreadyExists;
-  if (number == ENOSPC || number == EDQUOT) code = ErrorCode::kNoSpace;
-  return fail(code, fmt::format("{} failed: {}: {}", what, std::strerror(number), path.string()));
-}
 
 // Each missing folder of the path, not readable for others. std::filesystem::create_directories would leave that to the
 // umask.

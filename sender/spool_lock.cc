@@ -1,7 +1,6 @@
 #include "sender/spool_lock.h"
 
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "frame/os_error.h"
 #include "sender/fork_guard.h"
 
 namespace sideband::sender {
@@ -23,12 +23,6 @@ struct HeldFolders {
   std::set<std::pair<dev_t, ino_t>> folders;
 };
 constinit PerProcess<HeldFolders> held_folders;
-
-tl::unexpected<Error> fail_errno(const char* what, const std::filesystem::path& path) {
-  const int number = errno;
-  return fail(number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
-              fmt::format("{} failed: {}: {}", what, std::strerror(number), path.string()));
-}
 
 tl::unexpected<Error> in_use(const char* holder, const std::filesystem::path& path) {
   return fail(ErrorCode::kUnavailable,
@@ -52,17 +46,17 @@ Result<SpoolLock> SpoolLock::take(const std::filesystem::path& folder) {
   HeldFolders& held = held_folders.get();
   const std::lock_guard guard(held.mutex);
   struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) return fail_errno("open of the spool folder", folder);
+  if (::stat(folder.c_str(), &status) != 0) return fail_errno("open of the spool folder", errno, folder);
   SpoolLock lock;
   lock.folder_ = {status.st_dev, status.st_ino};
   if (held.folders.contains(lock.folder_)) return in_use("this process", path);
   frame::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
-  if (!file) return fail_errno("open lock", path);
+  if (!file) return fail_errno("open lock", errno, path);
   struct flock range {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
   if (::fcntl(file.get(), F_SETLK, &range) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return fail_errno("lock of the spool", path);
+    if (errno != EAGAIN && errno != EACCES) return fail_errno("lock of the spool", errno, path);
     return in_use("another process", path);
   }
   // Whoever held it until this moment may have deleted the folder.
