@@ -9,23 +9,18 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
+
+#include "collector/open_files.h"
+#include "tools/command.h"
 
 namespace sideband::tools {
 namespace {
 
 constexpr auto kTurn = std::chrono::milliseconds(20);  // a look at every sender; small beside a commit's 50 ms
 constexpr int kBusyWaitMs = 1;
-
-void raise_open_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 }  // namespace
 
@@ -73,7 +68,7 @@ std::string BenchProcesses::refusal() const {
 
 // In the child.
 void BenchProcesses::run(const BenchLoad& load, std::size_t process) const {
-  raise_open_file_limit();
+  if (const auto limit = collector::raise_open_file_limit(); !limit) print_error(limit.error().message);
   const std::size_t share = (load.senders + load.processes - 1 - process) / load.processes;
   void* context = zmq_ctx_new();
   zmq_ctx_set(context, ZMQ_MAX_SOCKETS, static_cast<int>(share) * 3 + 16);  // some are being closed

@@ -166,8 +166,7 @@ void add_recover(CLI::App& app, int* exit_code) {
   command->add_flag("--json", flags->json, "An array with an object for each spool");
   command->footer(
       "Cuts a torn tail, appends what the rings of the killed process hold, and ends the stream as crashed. The spool "
-      "of "
-      "a live process\nis left alone, and so is one of another host, in whose memory its newest points are. May be "
+      "of a live process\nis left alone, and so is one of another host, in whose memory its newest points are. May be "
       "repeated; sideband sync does the same and delivers.\n"
       "Exit status: 0 all is whole; 3 it is now, but frames were damaged or points dropped; 1 nothing there, or not "
       "readable.\n"
