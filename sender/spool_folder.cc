@@ -96,9 +96,11 @@ Result<void> SpoolFolder::lock() {
 
 Result<SpoolMeta> SpoolFolder::read_meta() const {
   const auto file = path_ / "spool.meta";
-  std::ifstream in(file);
+  std::error_code ignored;
+  std::ifstream in;
+  if (std::filesystem::is_regular_file(file, ignored)) in.open(file);  // a FIFO would be waited for
   std::string head, key;
-  if (!in) return fail(ErrorCode::kNotFound, "open failed: " + file.string());
+  if (!in.is_open()) return fail(ErrorCode::kNotFound, "open failed: " + file.string());
   SpoolMeta meta;
   std::getline(in, head);
   std::string stream_key, count_key;
@@ -146,7 +148,11 @@ Result<std::map<std::uint32_t, std::filesystem::path>> SpoolFolder::list_segment
   std::map<std::uint32_t, std::filesystem::path> segments;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
-    if (const auto number = segment_number(entry->path().filename().string())) segments.emplace(*number, entry->path());
+    const auto number = segment_number(entry->path().filename().string());
+    std::error_code ignored;
+    if (number && entry->symlink_status(ignored).type() == std::filesystem::file_type::regular) {
+      segments.emplace(*number, entry->path());
+    }
   }
   if (error) return fail_errno("list of the spool folder", error.value(), path_);
   return segments;

@@ -48,7 +48,8 @@ class SpoolFolder {
   // Somebody copied it: the owner may still write to the original. A folder that was moved is no copy.
   [[nodiscard]] bool is_copy() const;
 
-  // Number to path, in order. Other files are left out.
+  // Number to path, in order. Other files are left out, and what only has a segment's name: a FIFO, a device or a link
+  // to one would be read without end.
   [[nodiscard]] Result<std::map<std::uint32_t, std::filesystem::path>> list_segments() const;
   [[nodiscard]] std::filesystem::path segment_path(std::uint32_t number) const;
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/sender/temporary_folder.h"
 
@@ -80,6 +81,24 @@ TEST_F(SpoolFolders, SegmentsAreListedInOrder) {
   }
   const auto segments = folder->list_segments().value();
   EXPECT_EQ((std::pair{segments.size(), segments.begin()->first}), (std::pair{std::size_t{2}, std::uint32_t{2}}));
+}
+
+TEST_F(SpoolFolders, FifoIsNoSegment) {
+  const auto folder = create();
+  ASSERT_EQ(::mkfifo(folder->segment_path(1).c_str(), 0600), 0);
+  EXPECT_TRUE(folder->list_segments()->empty());
+}
+
+TEST_F(SpoolFolders, LinkIsNoSegment) {
+  const auto folder = create();
+  std::filesystem::create_symlink("/dev/zero", folder->segment_path(1));
+  EXPECT_TRUE(folder->list_segments()->empty());
+}
+
+TEST_F(SpoolFolders, MetaThatIsAFifoIsNotWaitedFor) {
+  const auto folder = create();
+  ASSERT_EQ(::mkfifo((folder->path() / "spool.meta").c_str(), 0600), 0);
+  EXPECT_EQ(folder->read_meta().error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(SpoolFolders, ReserveTakesItsBytes) {
