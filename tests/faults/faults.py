@@ -285,7 +285,9 @@ def spool_claimed_twice(scene, rng):
 def forget_original(copy: pathlib.Path) -> None:
     """Of a spool whose meta does not say in which folder it was made: nobody can tell that it is a copy."""
     meta = copy / "spool.meta"
-    meta.write_text("".join(line for line in meta.read_text().splitlines(keepends=True) if not line.startswith("inode ")))
+    if meta.is_file():  # the spool may just have been deleted
+        lines = meta.read_text().splitlines(keepends=True)
+        meta.write_text("".join(line for line in lines if not line.startswith("inode ")))
 
 
 @fault(COLLECTOR, TRIMS)
