@@ -131,9 +131,9 @@ Finding look_at_waiting(const fs::path& root) {
   }
   finding.facts = {{"live", live}, {"live_bytes", live_bytes}, {"left", left}, {"left_bytes", left_bytes}};
   if (live + left > 0) {
-    finding.text = fmt::format("{} of running trainers with {} bytes, {} that nobody holds with {} bytes",
-                               format_plural(live, "spool"), format_count(live_bytes), format_count(left),
-                               format_count(left_bytes));
+    finding.text =
+        fmt::format("{} of running trainers ({} bytes), {} left by dead ones ({} bytes)", format_plural(live, "spool"),
+                    format_count(live_bytes), format_count(left), format_count(left_bytes));
   }
   if (left == 0) return finding;
   finding.verdict = Verdict::kWarn;

@@ -106,12 +106,14 @@ Result<void> replay_stream(StoredStream& stream, const Flags& flags, std::chrono
   const auto report =
       sender::deliver(stream, {.endpoint = flags.to, .library = "sideband-replay " SIDEBAND_VERSION, .sockets = {}},
                       left, [&notices](const sender::Notice& notice) { notices.say(notice); });
-  if (!report) return tl::unexpected(report.error());
+  const auto& identity = stream.identity();
+  if (!report)
+    return tl::unexpected(
+        report.error().with_context(fmt::format("{:016x} of run {}", identity.stream_id, printable(identity.run_id))));
   ++totals.streams;
   totals.frames_sent += report->frames_sent;
   totals.bytes_sent += report->bytes_sent;
   totals.frames_lost += report->frames_lost;
-  const auto& identity = stream.identity();
   out.write(fmt::format("{:016x}  {} r{}: {}\n", identity.stream_id, printable(stream.run_name()), stream.rank(),
                         report->delivered ? fmt::format("{} of {} sent, all are stored there",
                                                         format_plural(report->frames_sent, "frame"), stream.frames())

@@ -18,9 +18,10 @@ Result<std::vector<std::filesystem::path>> find_spools(const std::filesystem::pa
     if (sender::parse_spool_name(entry->path().filename().string())) spools.push_back(entry->path());
   }
   if (error) {
-    const bool is_missing = error == std::errc::no_such_file_or_directory;
-    return fail(is_missing ? ErrorCode::kNotFound : ErrorCode::kIo,
-                fmt::format("list of spools failed: {}: {}", error.message(), folder.string()));
+    if (error == std::errc::no_such_file_or_directory)
+      return fail(ErrorCode::kNotFound,
+                  "no such folder: expected a trainer's spool or the folder of all spools: " + folder.string());
+    return fail(ErrorCode::kIo, fmt::format("list of spools failed: {}: {}", error.message(), folder.string()));
   }
   std::sort(spools.begin(), spools.end());
   return spools;

@@ -120,8 +120,8 @@ Result<RunFolder> find_run(const std::filesystem::path& data_dir, std::string_vi
   if (auto found = matching(has_tail); !found.empty()) return pick_one(std::move(found), text, data_dir);
   return fail(
       ErrorCode::kNotFound,
-      fmt::format("unknown run \"{}\": expected a run's name, its id or the end of it, or latest; stored are: {}{}",
-                  text, data_dir.string(), list_candidates(std::move(heads))));
+      fmt::format("unknown run \"{}\": expected a run's name, its id or the end of it, or latest; found in {}:{}", text,
+                  data_dir.string(), list_candidates(std::move(heads))));
 }
 
 }  // namespace sideband::collector

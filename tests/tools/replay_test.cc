@@ -64,6 +64,13 @@ TEST_F(ReplayTest, MissingFramesGoAsSkip) {
   EXPECT_NE(out.find("SKIP"), std::string::npos) << out;
 }
 
+TEST_F(ReplayTest, RunOfAnotherKeyIsNamed) {
+  store("run-1", finished_run());
+  write_file(target() / "runs/run-1/owner", "alice\n");
+  const auto outcome = replay();
+  EXPECT_NE(outcome.err.find(" of run run-1: "), std::string::npos) << outcome.err;
+}
+
 TEST(ReplayWithoutCollector, DeadlineEndsIt) {
   const TemporaryFolder folder;
   write_file(segment_path(folder.path(), "run-1", 1), finished_run());

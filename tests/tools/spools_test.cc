@@ -32,6 +32,13 @@ TEST(Spools, ThatOfAnotherHostMayBeDeliveredOnceItIsEnded) {
   EXPECT_TRUE(may_recover_here(report, false));
 }
 
+TEST(Spools, FolderThatIsMissingIsSaidWithWhatIsExpected) {
+  const auto found = find_spools("/no/such/folder");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "no such folder: expected a trainer's spool or the folder of all spools: /no/such/folder");
+}
+
 TEST(Spools, LostPointsAreALoss) {
   sender::RecoveryReport report;
   report.points_lost = 1;
