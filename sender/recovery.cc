@@ -147,7 +147,8 @@ Result<RecoveredSpool> recover(const std::filesystem::path& spool_folder, Recove
                       .spool_id = info->spool_id,
                       .spool_folder = spool_folder,
                       .shared_memory = shared_memory};
-  RecoveredRings rings(home, scan->ring_marks, scan->drops);
+  RecoveredRings rings;
+  if (auto read = rings.read(home, scan->ring_marks, scan->drops); !read) return tl::unexpected(read.error());
   RecoveryReport report = describe(*scan, rings, *info);
   report.is_copy = folder->is_copy();
   if (report.is_copy) report.points_in_ring = report.points_lost = 0;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/os_error.h"
 #include "sender/ring.h"
 
 namespace sideband::sender {
@@ -130,16 +131,20 @@ void clamp_ticks(std::byte* data, std::size_t capacity, const Range& range, cons
   }
 }
 
-std::vector<std::byte> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+// Empty: there is no such file, or something else than a file. An error leaves it open what the file holds.
+Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const frame::FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd && (errno == ENOENT || errno == ELOOP || errno == ENXIO)) return std::vector<std::byte>{};
   struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return fail_errno("open of what a dead process left", errno, path);
+  if (!S_ISREG(status.st_mode)) return std::vector<std::byte>{};
   std::vector<std::byte> bytes(std::min(static_cast<std::uint64_t>(status.st_size), max_bytes));
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = ::read(fd.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
+    if (got < 0) return fail_errno("read of what a dead process left", errno, path);
+    if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
   bytes.resize(done);
@@ -201,20 +206,33 @@ std::optional<RecoveredRing> read_ring(frame::Bytes file, std::uint64_t stream_i
   return ring;
 }
 
-RecoveredRings::RecoveredRings(const RingHome& home, const RingMarks& marks, const DropTotals& told) : drops_(told) {
+Result<void> RecoveredRings::read(const RingHome& home, const RingMarks& marks, const DropTotals& told) {
+  drops_ = told;
   const BootId boot_id = read_boot_id();
-  if (boot_id == BootId{}) return;
+  if (boot_id == BootId{}) return {};
   for (const auto& folder : trusted_ring_folders(home)) {
-    if (names_.key_count() == 0) read_names(read_file(folder / kNamesFile, kMaxNamesBytes), names_);
-    for (std::uint32_t id = 0; id < kMaxRings; ++id) {
-      const auto file = read_file(folder / ring_file_name(id), ring_memory_bytes(kMaxCapacity));
-      if (auto ring = read_ring(file, home.stream_id, boot_id, marks)) take(std::move(*ring));
-    }
+    if (auto done = read_folder(folder, home.stream_id, boot_id, marks); !done) return done;
   }
   for (std::size_t i = 0; i < drops_.size(); ++i) {
     drops_[i] = std::max({drops_[i], ring_drops_[i], progress_.drops[i]});
   }
   if (has_clock_ && clock_.ns_per_tick == 0) clock_.ns_per_tick = measure_rate(clock_, is_tsc_);
+  return {};
+}
+
+Result<void> RecoveredRings::read_folder(const std::filesystem::path& folder, std::uint64_t stream_id,
+                                         const BootId& boot_id, const RingMarks& marks) {
+  if (names_.key_count() == 0) {
+    const auto names = read_file(folder / kNamesFile, kMaxNamesBytes);
+    if (!names) return tl::unexpected(names.error());
+    read_names(*names, names_);
+  }
+  for (std::uint32_t id = 0; id < kMaxRings; ++id) {
+    const auto file = read_file(folder / ring_file_name(id), ring_memory_bytes(kMaxCapacity));
+    if (!file) return tl::unexpected(file.error());
+    if (auto ring = read_ring(*file, stream_id, boot_id, marks)) take(std::move(*ring));
+  }
+  return {};
 }
 
 void RecoveredRings::take(RecoveredRing ring) {

@@ -7,12 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "frame/result.h"
 #include "sender/record_source.h"
 #include "sender/ring_pool.h"
 
@@ -40,8 +42,9 @@ struct RecoveredRing {
 
 class RecoveredRings final : public RecordSource {
  public:
-  // The rings of a home whose owner is gone. `told`: the drops that the spooled frames tell. May throw std::bad_alloc.
-  RecoveredRings(const RingHome& home, const RingMarks& marks, const DropTotals& told);
+  // Once, the rings of a home whose owner is gone. `told`: the drops that the spooled frames tell. An error: what a
+  // ring holds is not known, it must not be deleted. May throw std::bad_alloc.
+  [[nodiscard]] Result<void> read(const RingHome& home, const RingMarks& marks, const DropTotals& told);
 
   [[nodiscard]] std::uint64_t points() const { return points_; }
   [[nodiscard]] std::uint64_t damaged_bytes() const { return damaged_bytes_; }
@@ -61,6 +64,8 @@ class RecoveredRings final : public RecordSource {
   void clear_wake() noexcept override {}
 
  private:
+  [[nodiscard]] Result<void> read_folder(const std::filesystem::path& folder, std::uint64_t stream_id,
+                                         const BootId& boot_id, const RingMarks& marks);
   void take(RecoveredRing ring);
 
   Names names_;

@@ -1,6 +1,9 @@
-// A spool is recovered on a disk that is full: pwritev stands between the spool and the kernel.
+// A spool is recovered on a disk that is full, or without files to open: pwritev and open are between it and the
+// kernel.
 #include <cerrno>
+#include <string_view>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/uio.h>
 
@@ -9,6 +12,7 @@
 namespace {
 
 std::filesystem::path g_reserve;  // as long as this file is there the disk is full
+bool g_rings_open = true;
 
 }  // namespace
 
@@ -21,6 +25,15 @@ ssize_t __wrap_pwritev(int fd, const iovec* buffers, int count, off_t offset) {
   }
   return __real_pwritev(fd, buffers, count, offset);
 }
+
+int __real_open(const char* path, int flags, mode_t mode);
+int __wrap_open(const char* path, int flags, mode_t mode) {
+  if (!g_rings_open && std::string_view(path).find("/ring-0") != std::string_view::npos) {
+    errno = EMFILE;
+    return -1;
+  }
+  return __real_open(path, flags, mode);
+}
 }
 
 namespace sideband::sender {
@@ -28,7 +41,10 @@ namespace {
 
 class RecoveryFaults : public LeftBehind {
  protected:
-  ~RecoveryFaults() override { g_reserve.clear(); }
+  ~RecoveryFaults() override {
+    g_reserve.clear();
+    g_rings_open = true;
+  }
   void fill_disk_but_for_the_reserve() { g_reserve = path / "reserve"; }
 };
 
@@ -44,6 +60,15 @@ TEST_F(RecoveryFaults, EndFindsRoomInTheReserve) {
   fill_disk_but_for_the_reserve();
   recover();
   EXPECT_EQ(content().ends.size(), 1U);
+}
+
+TEST_F(RecoveryFaults, RingThatCannotBeOpenedIsLeftForTheNextTime) {
+  leave();
+  g_rings_open = false;
+  ASSERT_FALSE(sender::recover(path, RecoveryMode::kRepair, shared_memory()));
+  g_rings_open = true;
+  recover();
+  EXPECT_EQ(steps(), (std::vector<std::int64_t>{1, 2, 3, 4}));
 }
 
 }  // namespace
