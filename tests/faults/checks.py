@@ -70,10 +70,13 @@ def without_forged(reader: PointReader) -> PointReader:
 
 
 def merge(readers: list[PointReader]) -> PointReader:
-    """All frames of all folders, each stream in order, a real frame in favour of a SKIP."""
-    frames = {}
+    """All frames of all folders, each stream in order, a real frame in favour of a SKIP; and all SKIPs, for one that gives way
+    to a real frame may stand for others, too."""
+    frames, skips = {}, []
     for reader in readers:
         for identity, frame in reader.frames.items():
+            if frame.msg_type == SKIP:
+                skips.append(pb.Skip.FromString(frame.payload))
             if identity not in frames or frames[identity].msg_type == SKIP:
                 frames[identity] = frame
     merged, order = PointReader(), Order()
@@ -81,6 +84,7 @@ def merge(readers: list[PointReader]) -> PointReader:
         known = len(merged.points)
         merged.feed(frames[identity])
         order.take(merged.points[known:])
+    merged.skips = skips
     if merged.undecodable or merged.unreadable_points:
         raise ScheduleFailed(
             f"expected to read all that is stored, found {merged.undecodable} undecodable frames and "
@@ -121,7 +125,7 @@ def stream_facts(merged: PointReader) -> dict[int, StreamFacts]:
         if frame.msg_type == SKIP:
             last_seq = max(seq, pb.Skip.FromString(frame.payload).to_seq)
             facts.skipped += last_seq - seq + 1
-        if seq > facts.last_seq + 1:
+        if not is_skipped(merged.skips, stream_id, facts.last_seq + 1, seq):
             raise ScheduleFailed(
                 f"stream {stream_id:016x}: expected seq {facts.last_seq + 1} or a SKIP for it, found {seq} behind it"
             )
@@ -134,6 +138,14 @@ def stream_facts(merged: PointReader) -> dict[int, StreamFacts]:
     for point in merged.points:
         streams[point.stream_id].points += 1
     return streams
+
+
+def is_skipped(skips: list, stream_id: int, first: int, end: int) -> bool:
+    """Every seq from first to before end is in a SKIP of the stream."""
+    for skip in sorted((skip for skip in skips if skip.stream_id == stream_id), key=lambda skip: skip.seq):
+        if skip.seq <= first <= skip.to_seq:
+            first = skip.to_seq + 1
+    return first >= end
 
 
 def unpacked(frame):
