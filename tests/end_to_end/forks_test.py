@@ -6,16 +6,14 @@ import collections
 import os
 import pathlib
 import select
-import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "independent"))
 
 from contract import END  # noqa: E402
 from reader import read_paths  # noqa: E402
-from support import PointsCase, RealCollector, binary, run_tests  # noqa: E402
+from support import RealCollector, TrainersCase, binary, run_tests  # noqa: E402
 
 DEADLINE_S = 120
 POINTS = 1_000
@@ -23,15 +21,7 @@ CHILDREN = 16
 NOWHERE = "tcp://127.0.0.1:1"
 
 
-class Forks(PointsCase):
-    def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-
-    def tearDown(self):
-        """What processes that were killed left in shared memory."""
-        for spool in (self.folder / "spool").glob("*"):
-            shutil.rmtree(f"/dev/shm/sideband-{os.geteuid()}/{spool.name}", ignore_errors=True)
-
+class Forks(TrainersCase):
     def start(self, way: str, collector: str = NOWHERE) -> subprocess.Popen:
         environment = {n: v for n, v in os.environ.items() if n == "PATH"}
         environment |= {"HOME": str(self.folder), "SIDEBAND_SPOOL_DIR": str(self.folder / "spool")}

@@ -7,15 +7,13 @@ import json
 import os
 import pathlib
 import select
-import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "independent"))
 
 from reader import read_paths  # noqa: E402
-from support import PointsCase, RealCollector, binary, run_tests  # noqa: E402
+from support import RealCollector, TrainersCase, binary, run_tests  # noqa: E402
 
 DEADLINE_S = 120
 POINTS = 1_000
@@ -30,14 +28,7 @@ def ranks_of(variable: str, shared: dict[str, str]) -> list[dict[str, str]]:
     return [shared | {variable: str(rank)} for rank in range(RANKS)]
 
 
-class LaunchCase(PointsCase):
-    def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-
-    def tearDown(self):
-        for spool in (self.folder / "spool").glob("*"):
-            shutil.rmtree(f"/dev/shm/sideband-{os.geteuid()}/{spool.name}", ignore_errors=True)
-
+class LaunchCase(TrainersCase):
     def start(self, way: str, collector: str, ranks: list[dict[str, str]]) -> subprocess.Popen:
         """Trainers with these environments, side by side below a launcher of their own, whose stdin they share."""
         environment = {n: v for n, v in os.environ.items() if n == "PATH" or n.endswith("SAN_OPTIONS")}

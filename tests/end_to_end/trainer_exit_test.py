@@ -5,16 +5,14 @@ the trainer's is touched.
 import os
 import pathlib
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "independent"))
 
 from reader import read_paths  # noqa: E402
-from support import PointsCase, RealCollector, binary, run_tests  # noqa: E402
+from support import RealCollector, TrainersCase, binary, run_tests  # noqa: E402
 
 DEADLINE_S = 120
 POINTS = 1_000
@@ -22,15 +20,7 @@ NOWHERE = "tcp://127.0.0.1:1"
 TRAINERS_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGTERM)
 
 
-class TrainerExit(PointsCase):
-    def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-
-    def tearDown(self):
-        """What trainers that were killed left in shared memory."""
-        for spool in (self.folder / "spool").glob("*"):
-            shutil.rmtree(f"/dev/shm/sideband-{os.geteuid()}/{spool.name}", ignore_errors=True)
-
+class TrainerExit(TrainersCase):
     def start(self, way: str, collector: str = NOWHERE) -> subprocess.Popen:
         environment = {n: v for n, v in os.environ.items() if n == "PATH" or n.endswith("SAN_OPTIONS")}
         environment |= {"HOME": str(self.folder), "SIDEBAND_SPOOL_DIR": str(self.folder / "spool")}

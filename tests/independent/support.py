@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,18 @@ class PointsCase(unittest.TestCase):
         for index, (left, right) in enumerate(zip(found, expected)):
             if left[:-1] != right[:-1] or not sample.same(left[-1], right[-1]):
                 self.fail(f"{key}, point {index}: expected {right}, found {left}")
+
+
+class TrainersCase(PointsCase):
+    """Trainers whose spools lie in a folder of the test's own, `spool` in `self.folder`."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def tearDown(self):
+        """What trainers that were killed left in shared memory."""
+        for spool in (self.folder / "spool").glob("*"):
+            shutil.rmtree(f"/dev/shm/sideband-{os.geteuid()}/{spool.name}", ignore_errors=True)
 
 
 def by_key(points: list[Point]) -> dict[str, list[Point]]:
