@@ -34,6 +34,9 @@ struct ProcessFacts {
 // The facts of this process.
 [[nodiscard]] ProcessFacts read_process_facts();
 
+// Of this machine, as CONFIG names it; empty: the system does not say.
+[[nodiscard]] std::string read_host_name();
+
 // The clocks of this process, read together.
 [[nodiscard]] Anchor read_clocks();
 

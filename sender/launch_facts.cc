@@ -107,6 +107,11 @@ StreamInfo identify_child(StreamInfo parent) {
   return child;
 }
 
+std::string read_host_name() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.nodename : "";
+}
+
 ProcessFacts read_process_facts() {
   ProcessFacts facts;
   facts.environment = read_environment();
@@ -118,9 +123,9 @@ ProcessFacts read_process_facts() {
   facts.now = read_clocks();
   facts.program = read_program();
   facts.cpu_count = std::thread::hardware_concurrency();
+  facts.host = read_host_name();
   utsname system{};
   if (::uname(&system) == 0) {
-    facts.host = system.nodename;
     facts.os = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
   }
   return facts;

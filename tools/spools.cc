@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include <fmt/core.h>
-#include <sys/utsname.h>
 
+#include "sender/launch.h"
 #include "tools/text.h"
 
 namespace sideband::tools {
@@ -39,8 +39,7 @@ std::string spool_title(const std::filesystem::path& spool, const sender::Recove
 
 bool may_recover_here(const sender::RecoveryReport& report, bool any_host) {
   if (any_host || report.was_ended || report.is_empty || report.is_copy) return true;
-  utsname system{};
-  return ::uname(&system) == 0 && report.host == system.nodename;
+  return report.host == sender::read_host_name();
 }
 
 bool is_lossy(const sender::RecoveryReport& report) {
