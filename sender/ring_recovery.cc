@@ -29,8 +29,10 @@ frame::Bytes data_of(frame::Bytes file) {
 }
 
 bool is_sound_line(const ClockLine& line) {
+  const auto is_sound_time = [](std::int64_t ns) { return ns > -kMaxClockNs && ns < kMaxClockNs; };
   return std::isfinite(line.ns_per_tick) && line.ns_per_tick >= 0 && line.ns_per_tick <= kMaxNsPerTick &&
-         line.monotonic_ns > -kMaxClockNs && line.monotonic_ns < kMaxClockNs;
+         is_sound_time(line.monotonic_ns) && is_sound_time(line.anchor.monotonic_ns) &&
+         is_sound_time(line.anchor.wall_ns);
 }
 
 // Whether the record's own fields fit into its bytes, as the encoder relies on.

@@ -3,6 +3,7 @@
 // Pure, owned by the receiver's thread. A session's share is the budget divided by the sessions that stream, but at
 // least two maximal frames: when half of it is used, one can still be sent, so nobody ever waits for a repeated grant.
 // What is granted beyond that minimum and not yet processed is taken from the budget; idle sessions take nothing.
+// A grant cannot be called back: an abandoned session that returns may use its old one on top of the budget.
 //
 // Sessions that catch up have half of the budget while any other one streams, and are the last in turn: what is said of
 // a training that runs should not wait for what was said yesterday.

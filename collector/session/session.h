@@ -63,6 +63,8 @@ struct Session {
     return !peer.empty() && state != SessionState::kStale && state != SessionState::kAbandoned;
   }
   [[nodiscard]] bool is_streaming() const { return state != SessionState::kOpening && state != SessionState::kAcked; }
+  // Is in the credit pool.
+  [[nodiscard]] bool has_credit() const { return is_streaming() && state != SessionState::kAbandoned; }
 };
 
 }  // namespace sideband::collector

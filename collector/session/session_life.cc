@@ -71,8 +71,7 @@ void SessionTable::activate(Session& session, Now now) {
 }
 
 void SessionTable::grant(Session& session) {
-  const bool takes_part = session.is_streaming() && session.state != SessionState::kAbandoned;
-  if (takes_part && credit_.top_up(session)) replies_.push_back(make_credit(session));
+  if (session.has_credit() && credit_.top_up(session)) replies_.push_back(make_credit(session));
 }
 
 void SessionTable::grant_in_turn() {
@@ -175,7 +174,7 @@ void SessionTable::drop(std::uint64_t token, bool tell_store) {
   if (found == by_token_.end()) return;
   Session& session = found->second;
   if (session.state == SessionState::kOpening) --opening_count_;
-  if (session.is_streaming() && session.state != SessionState::kAbandoned) credit_.remove(session);
+  if (session.has_credit()) credit_.remove(session);
   if (tell_store) requests_.emplace_back(CloseStream{token, session.stream_id});
   const auto current = token_of_stream_.find(session.stream_id);
   if (current != token_of_stream_.end() && current->second == token) token_of_stream_.erase(current);

@@ -210,7 +210,7 @@ std::optional<BadMessage> SessionTable::on_ping(std::string_view peer, frame::By
   if (session == nullptr) return refuse_token(peer, ping.token());
   hear(*session, peer, now, !session->follows || ping.head_seq() > session->head_seq);
   session->head_seq = std::max(session->head_seq, ping.head_seq());
-  if (session->is_streaming()) {
+  if (session->has_credit()) {
     credit_.reclassify(*session);
     (void)credit_.top_up(*session);  // the PONG carries the grant in any case
   }
@@ -302,7 +302,7 @@ void SessionTable::apply(const Progress& progress) {
   if (session == nullptr) return;
   session->expected_seq = progress.expected_seq;
   session->durable_seq = progress.durable_seq;
-  if (session->is_streaming() && session->state != SessionState::kAbandoned) {
+  if (session->has_credit()) {
     credit_.process(*session, progress.processed_bytes);
     const bool granted = credit_.top_up(*session);
     if (granted && session->durable_seq == session->announced_durable_seq) replies_.push_back(make_credit(*session));

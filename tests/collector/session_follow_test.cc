@@ -68,6 +68,16 @@ TEST_F(FollowingSessions, StaleOwnerIsFollowed) {
   EXPECT_TRUE(has_session(make_follower()));
 }
 
+TEST_F(FollowingSessions, AbandonedFollowerThatOnlyAsksIsGrantedNothing) {
+  const std::uint64_t token = activate(make_follower());
+  send(token, 1, table_.find(token)->granted_bytes);
+  pass(3'001);
+  pass(24 * 3'600'000);
+  const std::uint64_t granted = table_.find(token)->granted_bytes;
+  ping(token);
+  EXPECT_EQ(table_.find(token)->granted_bytes, granted);
+}
+
 TEST_F(FollowingSessions, SecondFollowerYields) {
   activate(make_follower(1));
   EXPECT_FALSE(has_session(make_follower(2)));

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -113,7 +114,9 @@ class World {
     syn.set_stream_id(stream());
     syn.set_spool_id(std::string(script_.byte() % 16 == 0 ? 3 : 16, static_cast<char>(syn.stream_id())));
     syn.set_open_count(script_.number(4));
-    syn.set_open_nonce(script_.byte() % 2);
+    const unsigned opening = script_.byte();
+    syn.set_open_nonce(opening % 2);
+    syn.set_follows(opening % 8 >= 6);
     syn.set_syn_nonce(script_.byte());
     syn.set_head_seq(script_.number(5));
     syn.set_oldest_seq(script_.number(4));
@@ -221,6 +224,9 @@ class World {
     for (const std::uint64_t token : tokens_) {
       const collector::Session* session = table_.find(token);
       if (session == nullptr || !session->is_streaming()) continue;
+      if (session->state == collector::SessionState::kAbandoned) abandoned_once_.insert(token);
+      // Their share went to others; what they were granted before comes on top.
+      if (abandoned_once_.contains(token)) continue;
       ++streaming;
       outstanding += session->granted_bytes - std::min(session->granted_bytes, session->processed_bytes);
     }
@@ -240,6 +246,7 @@ class World {
   collector::Now now_{1'000'000, 1'700'000'000'000'000'000};
   collector::SessionTable table_;
   std::vector<std::uint64_t> tokens_, opening_;
+  std::set<std::uint64_t> abandoned_once_;
   std::map<std::uint64_t, Stored> stored_;
 };
 
