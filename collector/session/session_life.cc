@@ -1,20 +1,15 @@
-// The other half of SessionTable: credit, heartbeats, time-outs and the end of sessions.
-#include <algorithm>
+// How a session lives on and ends: credit, heartbeats, time-outs.
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "collector/encode_frame.h"
-#include "collector/open_files.h"
 #include "collector/security/allow_list.h"
 #include "collector/session/session_table.h"
-#include "collector/session/syn_check.h"
 
 namespace sideband::collector {
 namespace {
 
 constexpr std::int64_t kConfigTimeoutMs = 30'000;
-constexpr std::uint32_t kOverloadedRetryMs = 10'000;
+// A sender that is not back by then does not hold up the others any longer.
+constexpr std::int64_t kLinkMakingMs = 5'000;
 
 v1::StreamLive::State live_state(SessionState state) {
   if (state == SessionState::kStale) return v1::StreamLive::STATE_STALE;
@@ -23,22 +18,6 @@ v1::StreamLive::State live_state(SessionState state) {
 }
 
 }  // namespace
-
-void SessionTable::send_ack(const Session& session, Now now) {
-  v1::Ack ack;
-  ack.set_version(kProtocolVersion);
-  ack.set_syn_nonce(session.syn_nonce);
-  ack.set_token(session.token);
-  ack.set_store_id(options_.store_id.data(), options_.store_id.size());
-  ack.set_resume_seq(session.durable_seq + 1);
-  const bool local = session.user == kLocalUser && !options_.local_data_endpoint.empty();
-  ack.set_data_endpoint(local ? options_.local_data_endpoint : options_.data_endpoint);
-  ack.set_heartbeat_ms(options_.heartbeat_ms);
-  ack.set_max_payload_bytes(frame::kMaxPayloadBytes);
-  ack.set_wall_ns(now.wall_ns);
-  ack.set_program("sideband " SIDEBAND_VERSION);
-  replies_.push_back({session.peer, encode_frame(frame::MessageType::kAck, ack), session.token});
-}
 
 void SessionTable::hear(Session& session, std::string_view peer, Now now, bool is_sign_of_life) {
   // A link that was cut comes back under a new envelope. The token, 64 secret bits, says who it is.
@@ -60,14 +39,6 @@ void SessionTable::tell_liveness(const Session& session, Now now) {
                      session.stream_id,
                      {live_state(session.state), now.wall_ns - (now.steady_ms - session.heard_ms) * kNsPerMs,
                       clock.offset_ns, clock.delay_ns}});
-}
-
-void SessionTable::activate(Session& session, Now now) {
-  session.state = SessionState::kActive;
-  session.next_ping_ms = now.steady_ms + jittered_heartbeat_ms();
-  credit_.add(session);
-  (void)credit_.top_up(session);  // the caller tells the sender
-  tell_liveness(session, now);
 }
 
 void SessionTable::grant(Session& session) {
@@ -95,14 +66,18 @@ void SessionTable::tick(Now now) {
   std::vector<std::uint64_t> expired;
   stale_count_ = 0;
   for (auto& [token, session] : by_token_) {
-    if (session.state == SessionState::kAcked && now.steady_ms - session.opened_ms > kConfigTimeoutMs)
-      expired.push_back(token);
+    if (session.state == SessionState::kAcked) {
+      const std::int64_t age_ms = now.steady_ms - session.opened_ms;
+      if (age_ms > kLinkMakingMs) end_link_making(session);
+      if (age_ms > kConfigTimeoutMs) expired.push_back(token);
+    }
     if (session.is_streaming()) check_liveness(session, now);
     // Nobody is there to come back to: the sender would send a new SYN.
     if (session.state == SessionState::kAbandoned && session.peer.empty()) expired.push_back(token);
     if (session.state == SessionState::kStale || session.state == SessionState::kAbandoned) ++stale_count_;
   }
   for (const std::uint64_t token : expired) drop(token, true);
+  acknowledge_in_turn(now);
 }
 
 void SessionTable::check_liveness(Session& session, Now now) {
@@ -121,25 +96,11 @@ void SessionTable::check_liveness(Session& session, Now now) {
   if (!session.peer.empty()) replies_.push_back(make_ping(session, ++last_ping_id_, now));
 }
 
-// For one more session, which may bring a run of its own.
-std::optional<Refusal> SessionTable::find_lack_of_room() const {
-  const std::uint64_t files = kFilesPerSession * by_token_.size() + kFilesPerRun * opening_count_ + other_files_;
-  const auto overloaded = [](std::string text) {
-    return Refusal{v1::ErrorReport::CODE_OVERLOADED, std::move(text), false, kOverloadedRetryMs};
-  };
-  if (by_token_.size() >= options_.max_sessions)
-    return overloaded(fmt::format("the collector has {} sessions, its limit", by_token_.size()));
-  if (files + kFilesPerSession + kFilesPerRun > options_.max_files)
-    return overloaded(
-        fmt::format("the collector has {} sessions and {} open files, too many for another session: {} of "
-                    "the limit (ulimit -n) are for sessions and runs",
-                    by_token_.size(), files, options_.max_files));
-  return std::nullopt;
-}
-
 void SessionTable::lose_peer(std::uint64_t token, std::string_view peer) {
   Session* session = find_mutable(token);
-  if (session != nullptr && session->peer == peer) session->peer.clear();
+  if (session == nullptr || session->peer != peer) return;
+  session->peer.clear();
+  end_link_making(*session);
 }
 
 void SessionTable::end_sessions_of_removed_keys() {
@@ -174,6 +135,7 @@ void SessionTable::drop(std::uint64_t token, bool tell_store) {
   if (found == by_token_.end()) return;
   Session& session = found->second;
   if (session.state == SessionState::kOpening) --opening_count_;
+  end_link_making(session);
   if (session.has_credit()) credit_.remove(session);
   if (tell_store) requests_.emplace_back(CloseStream{token, session.stream_id});
   const auto current = token_of_stream_.find(session.stream_id);
