@@ -5,6 +5,7 @@
 #include <charconv>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,28 @@ bool has_slurm_step(const ProcessFacts& facts) {
   return step && *step < kFirstSpecialSlurmStep && find(facts, {"SLURM_PTY_PORT"}).empty();
 }
 
+// The launcher is a torchrun that was told, or by default knows, that it has one machine. Ids of rendezvous are copied
+// from machine to machine; this one cannot mean a launch elsewhere. Arguments behind the script's name are its own: a
+// number of nodes there at most makes this false. argparse takes every unique beginning of an option's name.
+bool has_one_machine(const ProcessFacts& facts) {
+  const auto& arguments = facts.launcher_arguments;
+  const bool is_torchrun = std::ranges::any_of(arguments, [](const std::string& argument) {
+    return argument == "torchrun" || argument.ends_with("/torchrun") || argument == "torch.distributed.run" ||
+           argument.ends_with("/torch/distributed/run.py");
+  });
+  if (!is_torchrun) return false;
+  const auto is_one = [](std::string_view nodes) { return nodes == "1" || nodes == "1:1"; };
+  if (const std::string nodes = find(facts, {"PET_NNODES"}); !nodes.empty() && !is_one(nodes)) return false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (!argument.starts_with("--nn")) continue;
+    const auto equals = argument.find('=');
+    const std::string_view next = i + 1 < arguments.size() ? std::string_view(arguments[i + 1]) : std::string_view();
+    if (!is_one(equals == std::string_view::npos ? next : argument.substr(equals + 1))) return false;
+  }
+  return true;
+}
+
 // What names this launch and no other one; empty: nothing does.
 Evidence find_evidence(const ProcessFacts& facts) {
   Evidence evidence;
@@ -88,7 +111,10 @@ Evidence find_evidence(const ProcessFacts& facts) {
   const std::string mpi_job = find(facts, {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID"});
   const std::string ray_job = find(facts, {"RAY_JOB_ID"});
   if (!elastic_id.empty() && elastic_id != "none") {
+    // A job of Slurm or a pod of Kubernetes may be started again on another machine, and stays one run.
+    const bool may_move = !evidence.empty() || !find(facts, {"KUBERNETES_SERVICE_HOST"}).empty();
     evidence.insert(evidence.end(), {"torchelastic", elastic_id});
+    if (!may_move && has_one_machine(facts)) evidence.push_back(facts.host);
     unique = true;
   } else if (unique) {
     // The step says it all.

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sender/messages.h"
 #include "sender/rank_claim.h"
@@ -22,7 +23,8 @@ struct ProcessFacts {
   std::uint64_t pid = 0;
   // The parent process, and /proc/PPID/stat field 22 of it: both together tell two launches on one host apart.
   std::uint64_t launcher_pid = 0, launcher_start_ticks = 0;
-  std::function<std::uint64_t()> random;  // 64 random bits
+  std::vector<std::string> launcher_arguments;  // its command line; empty: not to be read
+  std::function<std::uint64_t()> random;        // 64 random bits
   Anchor now;
   std::string program;  // file name of the executable, without its folder
   std::string os;       // "Linux 6.1.0 x86_64"

@@ -64,6 +64,13 @@ std::uint64_t read_start_ticks(pid_t pid) {
   return ticks;
 }
 
+std::vector<std::string> read_arguments(pid_t pid) {
+  std::istringstream text(read_text(fmt::format("/proc/{}/cmdline", pid)));
+  std::vector<std::string> arguments;
+  for (std::string argument; std::getline(text, argument, '\0');) arguments.push_back(std::move(argument));
+  return arguments;
+}
+
 std::string read_program() {
   std::string name = read_text("/proc/self/cmdline");
   name.resize(std::min(name.size(), name.find('\0')));
@@ -119,6 +126,7 @@ ProcessFacts read_process_facts() {
   facts.pid = static_cast<std::uint64_t>(::getpid());
   facts.launcher_pid = static_cast<std::uint64_t>(::getppid());
   facts.launcher_start_ticks = read_start_ticks(::getppid());
+  facts.launcher_arguments = read_arguments(::getppid());
   facts.random = read_random;
   facts.now = read_clocks();
   facts.program = read_program();

@@ -10,7 +10,9 @@ using frame::MessageType;
 
 class SessionTurns : public SessionFixture {
  protected:
-  SessionTurns() { table_ = SessionTable(one_at_a_time(), [this] { return ++last_random_; }); }
+  SessionTurns() {
+    table_ = SessionTable(one_at_a_time(), [this] { return ++last_random_; });
+  }
 
   static SessionOptions one_at_a_time() {
     SessionOptions options = make_options();

@@ -71,6 +71,49 @@ TEST(Launch, UuidBeginsWithTheTime) {
   EXPECT_EQ(identify({}).run_id.substr(0, 13), "018bcfe5-6800");
 }
 
+// ---- torchruns on two machines ----
+
+struct TorchrunRow {
+  const char* fact;
+  std::vector<std::string> arguments;
+  bool same_run;  // with the same command and id on another machine
+  Environment environment{};
+};
+
+class TorchrunOnTwoMachines : public testing::TestWithParam<TorchrunRow> {};
+
+TEST_P(TorchrunOnTwoMachines, AreOneRunIfTheyMayBeOneLaunch) {
+  Environment environment = GetParam().environment;
+  environment["TORCHELASTIC_RUN_ID"] = "100";
+  ProcessFacts one = make_facts(environment);
+  one.launcher_arguments = GetParam().arguments;
+  ProcessFacts other = one;
+  other.host = "node2";
+  EXPECT_EQ(identify_stream({}, one)->run_id == identify_stream({}, other)->run_id, GetParam().same_run)
+      << GetParam().fact;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, TorchrunOnTwoMachines,
+    testing::Values(
+        TorchrunRow{"one node by default", {"python3", "/usr/bin/torchrun", "--rdzv-id=100", "train.py"}, false},
+        TorchrunRow{
+            "one node, as a module", {"python3", "-m", "torch.distributed.run", "--nnodes=1", "train.py"}, false},
+        TorchrunRow{"one node in two words", {"torchrun", "--nnodes", "1", "train.py"}, false},
+        TorchrunRow{"from one to one node", {"torchrun", "--nnodes=1:1", "train.py"}, false},
+        TorchrunRow{"two nodes", {"torchrun", "--nnodes=2", "train.py"}, true},
+        TorchrunRow{"two nodes, option abbreviated", {"torchrun", "--nno", "2", "train.py"}, true},
+        TorchrunRow{"one node that may become four", {"torchrun", "--nnodes=1:4", "train.py"}, true},
+        TorchrunRow{"nodes from the environment", {"torchrun", "train.py"}, true, {{"PET_NNODES", "2"}}},
+        TorchrunRow{"nodes of the script are not ours to judge", {"torchrun", "train.py", "--nnodes=2"}, true},
+        TorchrunRow{"option without a value", {"torchrun", "--nnodes"}, true},
+        TorchrunRow{"another launcher", {"python3", "launch.py"}, true},
+        TorchrunRow{"a launcher that cannot be read", {}, true},
+        TorchrunRow{
+            "a pod, which may come back elsewhere", {"torchrun", "t.py"}, true, {{"KUBERNETES_SERVICE_HOST", "k"}}},
+        TorchrunRow{"a Slurm job, which may be requeued", {"torchrun", "train.py"}, true, {{"SLURM_JOB_ID", "7"}}}),
+    [](const auto& case_info) { return "Row" + std::to_string(case_info.index); });
+
 // ---- ranks that are taken ----
 
 // As if live processes held these.
@@ -301,8 +344,8 @@ TEST(Launch, TorchrunsThatStartedInOneClockTickAreTwoRuns) {
 TEST(Launch, FactsOfThisProcessAreComplete) {
   const ProcessFacts facts = read_process_facts();
   EXPECT_TRUE(!facts.user.empty() && !facts.host.empty() && facts.pid != 0 && facts.launcher_pid != 0 &&
-              facts.launcher_start_ticks != 0 && facts.now.wall_ns > 0 && !facts.program.empty() &&
-              facts.random() != facts.random());
+              facts.launcher_start_ticks != 0 && !facts.launcher_arguments.empty() && facts.now.wall_ns > 0 &&
+              !facts.program.empty() && facts.random() != facts.random());
 }
 
 }  // namespace
