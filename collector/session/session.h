@@ -13,7 +13,6 @@ namespace sideband::collector {
 // docs/protocol.md section 5.
 enum class SessionState {
   kOpening,    // the store is asked how far the stream is durable
-  kWaiting,    // its ACK waits until fewer others are making their links
   kAcked,      // ACK is out, CONFIG is awaited
   kActive,     // credit is granted
   kStale,      // as kActive, silent for three intervals
@@ -51,7 +50,6 @@ struct Session {
   bool waits_for_credit = false;  // stands in the queue for the next grant
   bool catches_up = false;        // as the credit pool has it; see has_backlog()
 
-  bool makes_link = false;  // counts among those that got ACK and are not heard of yet
   std::int64_t opened_ms = 0;
   std::int64_t heard_ms = 0;
   std::int64_t next_ping_ms = 0;

@@ -8,8 +8,6 @@ namespace sideband::collector {
 namespace {
 
 constexpr std::int64_t kConfigTimeoutMs = 30'000;
-// A sender that is not back by then does not hold up the others any longer.
-constexpr std::int64_t kLinkMakingMs = 5'000;
 
 v1::StreamLive::State live_state(SessionState state) {
   if (state == SessionState::kStale) return v1::StreamLive::STATE_STALE;
@@ -66,18 +64,14 @@ void SessionTable::tick(Now now) {
   std::vector<std::uint64_t> expired;
   stale_count_ = 0;
   for (auto& [token, session] : by_token_) {
-    if (session.state == SessionState::kAcked) {
-      const std::int64_t age_ms = now.steady_ms - session.opened_ms;
-      if (age_ms > kLinkMakingMs) end_link_making(session);
-      if (age_ms > kConfigTimeoutMs) expired.push_back(token);
-    }
+    if (session.state == SessionState::kAcked && now.steady_ms - session.opened_ms > kConfigTimeoutMs)
+      expired.push_back(token);
     if (session.is_streaming()) check_liveness(session, now);
     // Nobody is there to come back to: the sender would send a new SYN.
     if (session.state == SessionState::kAbandoned && session.peer.empty()) expired.push_back(token);
     if (session.state == SessionState::kStale || session.state == SessionState::kAbandoned) ++stale_count_;
   }
   for (const std::uint64_t token : expired) drop(token, true);
-  acknowledge_in_turn(now);
 }
 
 void SessionTable::check_liveness(Session& session, Now now) {
@@ -98,9 +92,7 @@ void SessionTable::check_liveness(Session& session, Now now) {
 
 void SessionTable::lose_peer(std::uint64_t token, std::string_view peer) {
   Session* session = find_mutable(token);
-  if (session == nullptr || session->peer != peer) return;
-  session->peer.clear();
-  end_link_making(*session);
+  if (session != nullptr && session->peer == peer) session->peer.clear();
 }
 
 void SessionTable::end_sessions_of_removed_keys() {
@@ -135,7 +127,6 @@ void SessionTable::drop(std::uint64_t token, bool tell_store) {
   if (found == by_token_.end()) return;
   Session& session = found->second;
   if (session.state == SessionState::kOpening) --opening_count_;
-  end_link_making(session);
   if (session.has_credit()) credit_.remove(session);
   if (tell_store) requests_.emplace_back(CloseStream{token, session.stream_id});
   const auto current = token_of_stream_.find(session.stream_id);

@@ -1,4 +1,4 @@
-// How a session begins: SYN, the answer of the store, ACK in its turn, CONFIG.
+// How a session begins: SYN, the answer of the store, ACK, CONFIG.
 #include <algorithm>
 #include <utility>
 
@@ -101,12 +101,6 @@ bool SessionTable::is_answered_by(const v1::Syn& syn, Session& older, FenceTable
 
 // A sender repeats a SYN until it hears the answer. The copies must not void each other's session.
 bool SessionTable::answer_again(const v1::Syn& syn, Session& session, std::string_view peer, Now now) {
-  // Its place in the turn is kept.
-  if (session.state == SessionState::kWaiting && session.open_nonce == syn.open_nonce()) {
-    session.peer = peer;
-    session.syn_nonce = syn.syn_nonce();
-    return true;
-  }
   if (session.syn_nonce != syn.syn_nonce()) return false;
   if (session.state == SessionState::kOpening || (session.is_streaming() && session.peer == peer)) return true;
   if (session.state != SessionState::kAcked) return false;
@@ -170,25 +164,12 @@ void SessionTable::apply(const StreamOpened& opened, Now now) {
     drop(opened.token, false);
     return;
   }
-  session->state = SessionState::kWaiting;
+  session->state = SessionState::kAcked;
   --opening_count_;
   session->expected_seq = opened.resume_seq;
   session->durable_seq = session->announced_durable_seq = session->received_seq = opened.resume_seq - 1;
-  waiting_for_ack_.push_back(opened.token);
-  acknowledge_in_turn(now);
-}
-
-void SessionTable::acknowledge_in_turn(Now now) {
-  while (links_in_making_ < options_.max_links_in_making && !waiting_for_ack_.empty()) {
-    Session* session = find_mutable(waiting_for_ack_.front());
-    waiting_for_ack_.pop_front();
-    if (session == nullptr || session->state != SessionState::kWaiting) continue;
-    session->state = SessionState::kAcked;
-    session->opened_ms = now.steady_ms;
-    session->makes_link = true;
-    ++links_in_making_;
-    send_ack(*session, now);
-  }
+  session->opened_ms = now.steady_ms;
+  send_ack(*session, now);
 }
 
 void SessionTable::send_ack(const Session& session, Now now) {
@@ -222,7 +203,7 @@ std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::
         session.token, 0);
     return std::nullopt;
   }
-  if (!session.is_streaming() && session.state != SessionState::kAcked) return std::nullopt;  // it comes again
+  if (session.state == SessionState::kOpening) return std::nullopt;  // it comes again
   hear(session, peer, now);
   if (session.state == SessionState::kAcked) activate(session, now);
   if (session.granted_bytes > 0) replies_.push_back(make_credit(session));
@@ -231,16 +212,10 @@ std::optional<BadMessage> SessionTable::on_config(std::string_view peer, frame::
 
 void SessionTable::activate(Session& session, Now now) {
   session.state = SessionState::kActive;
-  end_link_making(session);
-  acknowledge_in_turn(now);
   session.next_ping_ms = now.steady_ms + jittered_heartbeat_ms();
   credit_.add(session);
   (void)credit_.top_up(session);  // the caller tells the sender
   tell_liveness(session, now);
-}
-
-void SessionTable::end_link_making(Session& session) {
-  if (std::exchange(session.makes_link, false)) --links_in_making_;
 }
 
 }  // namespace sideband::collector

@@ -1,16 +1,12 @@
 // All sessions of a collector and the rules of docs/protocol.md section 5. A pure state machine: messages, events of
 // the store and the time go in; replies and requests to the store come out.
 //
-//   SYN ─▶ kOpening ─ StreamOpened ─▶ kWaiting ─ in turn ─▶ kAcked ─ CONFIG ─▶ kActive ◀─▶ kStale ◀─▶ kAbandoned
-//
-// ACK makes a sender open its data link. Thousands that came at once would all do so at the same time, and ZeroMQ gives
-// each of them 30 s for its handshake, however busy the machine is: so ACKs go out in turns.
+//   SYN ─▶ kOpening ─ StreamOpened ─▶ kAcked ─ CONFIG ─▶ kActive ◀─▶ kStale ◀─▶ kAbandoned
 //
 // Owned by the receiver's thread. A stream has one session at most; a new SYN replaces it.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,7 +37,6 @@ struct SessionOptions {
   std::int64_t abandoned_after_ms = 24 * 3'600'000;
   std::size_t max_sessions = 20'000;            // at the limit a dead session makes room, else ERROR(OVERLOADED)
   std::uint64_t max_files = ~std::uint64_t{0};  // open at once; at the limit likewise
-  std::size_t max_links_in_making = 256;        // ACKs that are out at once; the others wait for theirs
 };
 
 class SessionTable {
@@ -106,8 +101,6 @@ class SessionTable {
   [[nodiscard]] std::optional<Refusal> find_lack_of_room() const;
   [[nodiscard]] bool make_room();
   void open(const v1::Syn& syn, const SpoolId& spool_id, std::string_view peer, Now now);
-  void acknowledge_in_turn(Now now);
-  void end_link_making(Session& session);
   void send_ack(const Session& session, Now now);
   // `is_sign_of_life`: of the process whose stream it is, not only of one that follows its spool.
   void hear(Session& session, std::string_view peer, Now now, bool is_sign_of_life = true);
@@ -137,9 +130,7 @@ class SessionTable {
   std::uint64_t last_ping_id_ = 0;
   std::int64_t last_tick_ms_ = 0;
   std::size_t stale_count_ = 0;
-  std::size_t opening_count_ = 0;              // whose runs the store may be about to open
-  std::deque<std::uint64_t> waiting_for_ack_;  // tokens, some of sessions that are gone
-  std::size_t links_in_making_ = 0;
+  std::size_t opening_count_ = 0;  // whose runs the store may be about to open
   std::uint64_t other_files_ = 0;
   bool stopping_ = false;
   std::string_view user_;  // of the control message that is being handled
