@@ -101,8 +101,8 @@ Result<void> complete(Spool& spool, RecoveredRings& rings, const SpoolScan& scan
   return spool.sync();
 }
 
-RecoveryReport describe(const SpoolScan& scan, const RecoveredRings& rings, const StreamInfo& info) {
-  const DropTotals drops = rings.drops();
+RecoveryReport describe(const SpoolScan& scan, const RecoveredRings& rings, const DropTotals& drops,
+                        const StreamInfo& info) {
   return {.stream_id = scan.identity.stream_id,
           .project = info.project,
           .run_id = info.run_id,
@@ -148,11 +148,14 @@ Result<RecoveredSpool> recover(const std::filesystem::path& spool_folder, Recove
                       .spool_folder = spool_folder,
                       .shared_memory = shared_memory};
   RecoveredRings rings;
+  if (folder->is_copy()) {  // the rings are those of the original
+    RecoveryReport report = describe(*scan, rings, scan->drops, *info);
+    report.is_copy = true;
+    return RecoveredSpool{std::move(report), *std::move(folder)};
+  }
   if (auto read = rings.read(home, scan->ring_marks, scan->drops); !read) return tl::unexpected(read.error());
-  RecoveryReport report = describe(*scan, rings, *info);
-  report.is_copy = folder->is_copy();
-  if (report.is_copy) report.points_in_ring = report.points_lost = 0;
-  if (mode == RecoveryMode::kLook || report.is_copy) return RecoveredSpool{std::move(report), *std::move(folder)};
+  RecoveryReport report = describe(*scan, rings, rings.drops(), *info);
+  if (mode == RecoveryMode::kLook) return RecoveredSpool{std::move(report), *std::move(folder)};
   if (!scan->is_ended) {
     if (auto cut = cut_torn_tail(*scan); !cut) return tl::unexpected(cut.error());
     StreamIdentity identity = scan->identity;

@@ -100,16 +100,21 @@ class Notices {
   std::set<sender::Notice::Kind> said_;
 };
 
-// One line a stream. False: trying the next stream cannot help, the collector does not answer.
+// One line a stream; a refused one is left out.
 Result<void> replay_stream(StoredStream& stream, const Flags& flags, std::chrono::milliseconds left, Totals& totals,
                            Notices& notices, Output& out) {
   const auto report =
       sender::deliver(stream, {.endpoint = flags.to, .library = "sideband-replay " SIDEBAND_VERSION, .sockets = {}},
                       left, [&notices](const sender::Notice& notice) { notices.say(notice); });
   const auto& identity = stream.identity();
-  if (!report)
-    return tl::unexpected(
-        report.error().with_context(fmt::format("{:016x} of run {}", identity.stream_id, printable(identity.run_id))));
+  if (!report) {
+    const Error error =
+        report.error().with_context(fmt::format("{:016x} of run {}", identity.stream_id, printable(identity.run_id)));
+    if (error.code != ErrorCode::kUnsupported) return tl::unexpected(error);
+    print_error(error.message);
+    ++totals.undelivered;
+    return {};
+  }
   ++totals.streams;
   totals.frames_sent += report->frames_sent;
   totals.bytes_sent += report->bytes_sent;
@@ -178,8 +183,7 @@ void add_replay(CLI::App& app, int* exit_code) {
   command->footer(
       "Frames keep their identity: what the collector has already is not stored twice, and a replay may be repeated.\n"
       "Nothing is deleted and no ring is read: for the spools of dead processes take sideband sync. A spool in use is "
-      "left out and makes "
-      "the exit status 1.\n"
+      "left out, and so is a stream that the collector refuses; either makes the exit status 1.\n"
       "Exit status: 0 all is on the collector's stable storage; 3 it is, but some frames were damaged or missing; 1 "
       "not delivered.\n"
       "Example: sideband replay old-data --to tcp://collector:5123");

@@ -217,7 +217,8 @@ void add_sync(CLI::App& app, int* exit_code) {
   add_follow(*command, *flags);
   command->footer(
       "A spool is deleted once all of it is on the collector's stable storage; one that a process holds is left to "
-      "that process.\nMay be stopped and repeated: nothing is lost or stored twice.\n"
+      "that process. A copy of a spool folder is delivered and left in place.\nMay be stopped and repeated: nothing is "
+      "lost or stored twice.\n"
       "Exit status: 0 all is delivered; 3 it is, but frames were damaged or points dropped; 1 something is not "
       "delivered.\n"
       "With --follow nothing is recovered, locked or deleted. It ends with Ctrl-C: 0 if all that was read is stored, "

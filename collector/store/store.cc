@@ -206,6 +206,7 @@ void Store::fail_run(RunLog& run, const Error& error, RunLog::Failure failure) {
                              : storage_refusal(error);
   for (auto& [stream_id, stream] : run.streams()) void_session(stream, reason);
   if (error.code != ErrorCode::kNoSpace) return;
+  look_at_disk();  // it may have filled up since the last look
   disk_.note_failed_write();
   tell_disk_level();
 }

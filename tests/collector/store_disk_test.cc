@@ -90,6 +90,16 @@ TEST_F(StoreDiskTest, FullDiskStoresWhatIsUnderWay) {
   EXPECT_EQ(durable_seq(), 4U);
 }
 
+TEST_F(StoreDiskTest, DiskThatFilledUpSinceTheLastLookIsToldAsItIs) {
+  fill(82);
+  faults_.space = {99ULL << 20, 1ULL << 20};
+  faults_.append_error = ErrorCode::kNoSpace;
+  send(make_log(kStream, 4));
+  commit();
+  const std::string refusal = open_new_run().refusal.value_or(Refusal{}).text;
+  EXPECT_NE(refusal.find("99 % used"), std::string::npos) << refusal;
+}
+
 TEST_F(StoreDiskTest, CreditComesBackWhenThereIsRoom) {
   fill(95);
   fill(92);

@@ -71,5 +71,14 @@ TEST_F(RecoveryFaults, RingThatCannotBeOpenedIsLeftForTheNextTime) {
   EXPECT_EQ(steps(), (std::vector<std::int64_t>{1, 2, 3, 4}));
 }
 
+TEST_F(RecoveryFaults, RingThatCannotBeOpenedDoesNotHoldUpACopy) {
+  leave();
+  const auto copy = folder.path() / "copy";
+  std::filesystem::copy(path, copy);
+  g_rings_open = false;
+  EXPECT_TRUE(sender::recover(copy, RecoveryMode::kRepair, shared_memory()));
+  g_rings_open = true;
+}
+
 }  // namespace
 }  // namespace sideband::sender

@@ -71,6 +71,15 @@ TEST_F(ReplayTest, RunOfAnotherKeyIsNamed) {
   EXPECT_NE(outcome.err.find(" of run run-1: "), std::string::npos) << outcome.err;
 }
 
+TEST_F(ReplayTest, RunOfAnotherKeyDoesNotHoldUpTheNextOne) {
+  store("run-1", finished_run(7, "run-1"));
+  store("run-2", finished_run(8, "run-2"));
+  write_file(target() / "runs/run-1/owner", "alice\n");
+  const auto outcome = replay();
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("1 stream, 4 frames"), std::string::npos) << outcome.out;
+}
+
 TEST(ReplayWithoutCollector, DeadlineEndsIt) {
   const TemporaryFolder folder;
   write_file(segment_path(folder.path(), "run-1", 1), finished_run());
