@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "collector/open_files.h"
 #include "collector/query/run_catalog.h"
 #include "tools/bench_collector.h"
 
@@ -152,7 +153,23 @@ Result<std::uint64_t> count_stored(const std::filesystem::path& data_dir, const 
   return frames;
 }
 
+// The collector is a child of ours and may open as many files as we may.
+Result<void> check_open_files(const BenchLoad& load) {
+  const auto limit = collector::raise_open_file_limit();
+  if (!limit) return tl::unexpected(limit.error());
+  const std::uint64_t usable = collector::usable_files(*limit);
+  const std::uint64_t runs = std::min(load.runs, load.senders);
+  if (collector::kFilesPerSession * load.senders + collector::kFilesPerRun * runs <= usable) return {};
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "--count {}: this system lets a program open {} files, and a collector with {} run(s) has room for {} "
+          "senders then; ask for fewer, or raise the limit (`ulimit -Hn`)",
+          load.senders, *limit, runs, (usable - std::min(usable, runs)) / collector::kFilesPerSession));
+}
+
 Result<BenchSendersResult> bench_own_collector(const BenchSendersOptions& options) {
+  if (auto checked = check_open_files(options.load); !checked) return tl::unexpected(checked.error());
   const ScratchFolder scratch;
   const std::filesystem::path data_dir = options.data_dir.empty() ? scratch.path() : options.data_dir;
   auto collector = BenchCollector::start(data_dir);

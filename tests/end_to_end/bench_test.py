@@ -37,6 +37,12 @@ class BenchSenders(unittest.TestCase):
         report = self.assert_nothing_lost(bench("--count", "20", "--rate", "0", "--rows", "500", "--keys", "1"))
         self.assertEqual(report["frames"], 20 * (500 + 2))
 
+    def test_more_senders_than_open_files_allow_are_refused_at_once(self):
+        command = ["prlimit", "--nofile=1000:1000", binary("sideband"), "bench", "senders", "--count", "1000"]
+        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+        self.assertEqual(told.returncode, 1)
+        self.assertIn("has room for 442 senders", told.stderr)
+
     def test_a_collector_that_is_not_there_is_said(self):
         told = bench("--to", "tcp://127.0.0.1:1", "--count", "1", "--deadline-s", "0.2")
         self.assertEqual(told.returncode, 1)
