@@ -42,10 +42,10 @@ void drop_rest(Socket& socket, bool more_parts) {
 
 Receiver::Receiver(Socket router, Socket sub, Tap tap, std::vector<LinkMonitor> monitors, SessionTable sessions,
                    std::size_t max_waiting_bytes, ReceiverLinks links)
-    : router_(std::move(router)),
+    : monitors_(std::move(monitors)),
+      router_(std::move(router)),
       sub_(std::move(sub)),
       tap_(std::move(tap)),
-      monitors_(std::move(monitors)),
       sessions_(std::move(sessions)),
       max_waiting_bytes_(max_waiting_bytes),
       links_(links) {}

@@ -65,10 +65,10 @@ class Receiver {
   void count_bad_control(BadMessage kind);
   [[nodiscard]] int turn_timeout_ms() const;
 
+  std::vector<LinkMonitor> monitors_;  // of the three that follow; outlive them
   Socket router_;
   Socket sub_;
   Tap tap_;
-  std::vector<LinkMonitor> monitors_;  // of all three
   SessionTable sessions_;
   std::size_t max_waiting_bytes_;
   ReceiverLinks links_;

@@ -137,7 +137,9 @@ Socket::~Socket() {
 }
 
 void Socket::close() {
-  if (socket_ != nullptr) zmq_close(std::exchange(socket_, nullptr));
+  if (socket_ == nullptr) return;
+  zmq_socket_monitor(socket_, nullptr, 0);  // an event that finds its LinkMonitor gone would never be freed
+  zmq_close(std::exchange(socket_, nullptr));
 }
 
 Result<std::string> Socket::bind(const std::string& endpoint) {

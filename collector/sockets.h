@@ -103,7 +103,7 @@ class Socket {
 // Sees the connections to a bound socket that come to nothing, of which the socket itself says nothing.
 class LinkMonitor {
  public:
-  // `name`: one for each monitor of the context. The socket must be closed before the context ends.
+  // `name`: one for each monitor of the context. The socket must be closed before the monitor and the context end.
   LinkMonitor(const Context& context, const Socket& watched, const std::string& name);
 
   struct Failures {

@@ -112,7 +112,7 @@ Result<WatchedSocket> watch_and_connect(zmq::context_t& context, zmq::socket_t s
   auto monitor = open_monitor(context, socket);
   if (!monitor) return tl::unexpected(monitor.error());
   if (auto connected = connect(socket, endpoint); !connected) return tl::unexpected(connected.error());
-  return WatchedSocket{.socket = std::move(socket), .monitor = std::move(*monitor)};
+  return WatchedSocket(std::move(socket), std::move(*monitor));
 }
 
 SendResult send(zmq::socket_t& socket, zmq::message_t message, bool more) {
@@ -166,6 +166,18 @@ Result<zmq::socket_t> connect_data(zmq::context_t& context, const std::string& e
   if (!socket) return socket;
   if (auto connected = connect(*socket, target->endpoint); !connected) return tl::unexpected(connected.error());
   return socket;
+}
+
+WatchedSocket& WatchedSocket::operator=(WatchedSocket&& other) noexcept {
+  if (this == &other) return *this;
+  stop_monitor();
+  socket = std::move(other.socket);
+  monitor = std::move(other.monitor);
+  return *this;
+}
+
+void WatchedSocket::stop_monitor() noexcept {
+  if (socket.handle() != nullptr) zmq_socket_monitor(socket.handle(), nullptr, 0);
 }
 
 LinkNews take_news(WatchedSocket& watched) {

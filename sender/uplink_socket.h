@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <zmq.hpp>
 
@@ -36,8 +37,17 @@ enum class LinkFailure {
 
 // A socket, and what ZeroMQ tells about its links.
 struct WatchedSocket {
+  WatchedSocket(zmq::socket_t watched, zmq::socket_t events) : socket(std::move(watched)), monitor(std::move(events)) {}
+  WatchedSocket(WatchedSocket&& other) noexcept = default;
+  WatchedSocket& operator=(WatchedSocket&& other) noexcept;
+  ~WatchedSocket() { stop_monitor(); }
+
   zmq::socket_t socket;
   zmq::socket_t monitor;
+
+ private:
+  // libzmq 4.3.4 never frees an event that finds the other end closed: so no more may come.
+  void stop_monitor() noexcept;
 };
 // What the monitor said since the last call: the last failure, unless a handshake succeeded after it. After kKeyRefused
 // and kOtherSecurity ZeroMQ does not try again: the socket is of no more use.
