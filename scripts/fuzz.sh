@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-[[ $# -gt 1 ]] || targets=(collector_session frame log recovery sender_message sender_session)
+[[ $# -gt 1 ]] || targets=(collector_session filter frame log recovery sender_message sender_session)
 
 cmake -S . -B build/fuzz -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DSIDEBAND_BENCH=OFF -DSIDEBAND_FUZZ=ON \

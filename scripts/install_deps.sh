@@ -11,7 +11,7 @@ packages=(
   cppzmq-dev libzmq3-dev                                   # transport
   libprotobuf-dev protobuf-compiler                        # collector, tools, tests
   libprotozero-dev                                         # the sender's encoder: no libprotobuf in a trainer
-  libcli11-dev libexpected-dev libfmt-dev libspdlog-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
+  libcli11-dev libexpected-dev libfmt-dev libre2-dev libspdlog-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
   libbenchmark-dev libgtest-dev
   # the independent implementation in tests/independent
   python3 python3-protobuf python3-xxhash python3-zmq python3-zstandard

@@ -39,6 +39,9 @@ struct ProcessFacts {
 // Of this machine, as CONFIG names it; empty: the system does not say.
 [[nodiscard]] std::string read_host_name();
 
+// The login name, else "uid1000".
+[[nodiscard]] std::string read_user_name();
+
 // The clocks of this process, read together.
 [[nodiscard]] Anchor read_clocks();
 

@@ -36,16 +36,6 @@ std::map<std::string, std::string> read_environment() {
   return variables;
 }
 
-std::string read_user() {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> buffer(16'384);
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
-    return entry.pw_name;
-  }
-  return fmt::format("uid{}", ::geteuid());  // containers often have no entry for their user
-}
-
 std::string read_text(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -119,10 +109,20 @@ std::string read_host_name() {
   return ::uname(&system) == 0 ? system.nodename : "";
 }
 
+std::string read_user_name() {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(16'384);
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+    return entry.pw_name;
+  }
+  return fmt::format("uid{}", ::geteuid());  // containers often have no entry for their user
+}
+
 ProcessFacts read_process_facts() {
   ProcessFacts facts;
   facts.environment = read_environment();
-  facts.user = read_user();
+  facts.user = read_user_name();
   facts.pid = static_cast<std::uint64_t>(::getpid());
   facts.launcher_pid = static_cast<std::uint64_t>(::getppid());
   facts.launcher_start_ticks = read_start_ticks(::getppid());

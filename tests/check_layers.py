@@ -33,7 +33,7 @@ ANYTHING = Room(frozenset({"*"}), frozenset({"*"}))
 ROOMS = {
     "frame": room("", "expected xxhash"),
     "sender": room("frame", "expected fmt protozero xxhash zmq zstd"),
-    "collector": room("frame proto", "expected fmt json protobuf spdlog sqlite xxhash zmq zstd lz4 boost curl"),
+    "collector": room("frame proto", "expected fmt json protobuf re2 spdlog sqlite xxhash zmq zstd lz4 boost curl"),
     "tools": room("frame proto sender collector", "cli11 expected fmt json protobuf spdlog zmq zstd"),
     "examples": ANYTHING,
     "tests": ANYTHING,
@@ -57,6 +57,7 @@ LIBRARIES = {
     "zstd*.h": "zstd",
     "lz4*.h": "lz4",
     "sqlite3.h": "sqlite",
+    "re2/*": "re2",
     "boost/*": "boost",
     "curl/*": "curl",
     "gtest/*": "gtest",

@@ -5,7 +5,9 @@
 #include <fmt/core.h>
 
 #include "collector/clock.h"
+#include "collector/query/filter.h"
 #include "collector/query/run_catalog.h"
+#include "sender/launch.h"
 #include "tools/command.h"
 #include "tools/output.h"
 #include "tools/run_json.h"
@@ -67,19 +69,45 @@ std::string runs_to_table(const std::vector<collector::RunSummary>& runs) {
   return table.text();
 }
 
-int list(const std::filesystem::path& data_dir, bool as_json) {
+struct Flags {
+  std::filesystem::path data_dir;
+  std::string filter;
+  bool json = false;
+};
+
+// A metric that cannot be read is said and counts as none.
+collector::FilterContext make_context(const std::vector<collector::RunFolder>& folders, int* exit_code) {
+  const auto find_metric = [&folders, exit_code](const collector::RunSummary& run, const std::string& key) {
+    const auto folder = std::ranges::find(folders, run.id, &collector::RunFolder::id);
+    auto stats = collector::read_metric_stats(*folder, key);
+    if (stats) return *stats;
+    print_error(stats.error().message);
+    *exit_code = kExitFailed;
+    return std::optional<collector::MetricStats>{};
+  };
+  return {collector::read_clocks().wall_ns, sender::read_user_name(), find_metric};
+}
+
+int list(const Flags& flags) {
+  const auto& data_dir = flags.data_dir;
+  const auto filter = collector::Filter::parse(flags.filter);
+  if (!filter) {
+    print_error(filter.error().message);
+    return kExitFailed;
+  }
   const auto folders = collector::list_runs(data_dir);
   if (!folders) {
     print_error(folders.error().message);
     return kExitFailed;
   }
   int exit_code = kExitOk;
+  const auto context = make_context(*folders, &exit_code);
   std::vector<collector::RunSummary> runs;
   const collector::Presence presence = collector::find_collector(data_dir);
   for (const auto& folder : *folders) {
     auto run = collector::summarize_run(folder, presence, collector::read_clocks().wall_ns);
     if (run) {
-      runs.push_back(std::move(*run));
+      if (filter->matches(*run, context)) runs.push_back(std::move(*run));
     } else {
       print_error(run.error().message);
       exit_code = kExitFailed;
@@ -87,12 +115,14 @@ int list(const std::filesystem::path& data_dir, bool as_json) {
   }
   std::ranges::stable_sort(runs, {}, [](const auto& run) { return run.started_wall_ns.value_or(0); });
   Output out;
-  if (as_json) {
+  if (flags.json) {
     auto json = nlohmann::ordered_json::array();
     for (const auto& run : runs) json.push_back(run_to_json(run));
     out.write(json_text(json, 2) + "\n");
   } else if (runs.empty()) {
-    out.write(fmt::format("No runs are stored yet: {}\n", data_dir.string()));
+    out.write(folders->empty() ? fmt::format("No runs are stored yet: {}\n", data_dir.string())
+                               : fmt::format("None of {} passes the filter: {}\n",
+                                             format_plural(folders->size(), "run"), data_dir.string()));
   } else {
     out.write(runs_to_table(runs));
   }
@@ -102,13 +132,14 @@ int list(const std::filesystem::path& data_dir, bool as_json) {
 }  // namespace
 
 void add_runs(CLI::App& app, int* exit_code) {
-  struct Flags {
-    std::filesystem::path data_dir;
-    bool json = false;
-  };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("runs", "List the stored runs, the oldest first");
   add_data_dir(*command, flags->data_dir);
+  command
+      ->add_option(
+          "--filter", flags->filter,
+          "Only runs for which this holds, as in 'config.lr < 1e-3 and state = crashed'; the language: docs/filter.md")
+      ->type_name("FILTER");
   command->add_flag("--json", flags->json,
                     "An array of objects, with config, tags, summary and every stream of each run");
   command->footer(
@@ -119,8 +150,8 @@ void add_runs(CLI::App& app, int* exit_code) {
       "is. POINTS are stored, each counted once; LOST are those in frames that are missing or were skipped and those "
       "that\n"
       "the sender had to drop. DURATION of a run that has not ended: until its last stored data.\n"
-      "Example: sideband runs --json | jq '.[] | select(.state == \"crashed\") | .id'");
-  command->callback([flags, exit_code] { *exit_code = list(flags->data_dir, flags->json); });
+      "Example: sideband runs --filter 'state = crashed and started > -24h' --json | jq -r '.[].id'");
+  command->callback([flags, exit_code] { *exit_code = list(*flags); });
 }
 
 }  // namespace sideband::tools

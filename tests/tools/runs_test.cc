@@ -48,6 +48,31 @@ TEST_F(RunsTest, ShortIdsAreLongEnoughToTellRunsApart) {
   EXPECT_NE(lines[1].substr(0, 13), lines[2].substr(0, 13));
 }
 
+TEST_F(RunsTest, FilterLeavesOutTheOthers) {
+  store("run-1", finished_run(7, "run-1"));
+  store("run-2", finished_run(8, "run-2"));
+  const auto json = nlohmann::json::parse(runs({"--filter", "id = run-2", "--json"}).out);
+  ASSERT_EQ(json.size(), 1U);
+  EXPECT_EQ(json[0]["id"], "run-2");
+}
+
+TEST_F(RunsTest, FilterAsksForMetrics) {
+  store("run-1", finished_run());
+  EXPECT_EQ(nlohmann::json::parse(runs({"--filter", "metric('train/loss').count = 5", "--json"}).out).size(), 1U);
+  EXPECT_EQ(nlohmann::json::parse(runs({"--filter", "metric('none').count = 10", "--json"}).out).size(), 0U);
+}
+
+TEST_F(RunsTest, FilterThatNoRunPassesIsSaid) {
+  store("run-1", finished_run());
+  EXPECT_EQ(runs({"--filter", "points < 0"}).out, "None of 1 run passes the filter: " + folder_.path().string() + "\n");
+}
+
+TEST_F(RunsTest, WrongFilterIsShownWithACaret) {
+  const auto outcome = runs({"--filter", "points > many"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err, "sideband: filter: expected a number, found \"many\"\n  points > many\n           ^\n");
+}
+
 TEST_F(RunsTest, JsonTellsWhenTheRunStartedAndEnded) {
   store("run-1", finished_run());
   const auto run = runs_json().at(0);
