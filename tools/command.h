@@ -29,6 +29,7 @@ void add_bench(CLI::App& app, int* exit_code);
 void add_collect(CLI::App& app, int* exit_code);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_dump(CLI::App& app, int* exit_code);
+void add_export(CLI::App& app, int* exit_code);
 void add_keygen(CLI::App& app, int* exit_code);
 void add_recover(CLI::App& app, int* exit_code);
 void add_replay(CLI::App& app, int* exit_code);

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   tools::add_collect(app, &exit_code);
   tools::add_doctor(app, &exit_code);
   tools::add_dump(app, &exit_code);
+  tools::add_export(app, &exit_code);
   tools::add_keygen(app, &exit_code);
   tools::add_recover(app, &exit_code);
   tools::add_replay(app, &exit_code);

@@ -153,7 +153,8 @@ struct Comparison {
 
   bool operator()(std::monostate) const { return false; }
   bool operator()(std::string_view text) const {
-    if (node.pattern) return RE2::PartialMatch({text.data(), text.size()}, *node.pattern) == (node.op == FilterOp::kMatches);
+    if (node.pattern)
+      return RE2::PartialMatch({text.data(), text.size()}, *node.pattern) == (node.op == FilterOp::kMatches);
     const bool is_me = node.field == FilterField::kUser && !literal.quoted && literal.text == "me";
     return compare(text, node.op, std::string_view(is_me ? context.user : literal.text));
   }

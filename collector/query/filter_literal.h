@@ -12,8 +12,8 @@ namespace sideband::collector {
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 // Seconds: a number with s, m, h, d or w behind it, or without one.
 [[nodiscard]] std::optional<double> parse_span_s(std::string_view text);
-// UTC, since 1970: "2026-11-30", "2026-11-30T10:05" or "2026-11-30T10:05:00", with or without a Z; a blank may stand for
-// the T. Years 1970 to 2200.
+// UTC, since 1970: "2026-11-30", "2026-11-30T10:05" or "2026-11-30T10:05:00", with or without a Z; a blank may stand
+// for the T. Years 1970 to 2200.
 [[nodiscard]] std::optional<std::int64_t> parse_wall_ns(std::string_view text);
 
 }  // namespace sideband::collector

@@ -101,8 +101,8 @@ class Parser {
 
   Result<std::unique_ptr<FilterNode>> parse() {
     if (text_.size() > kMaxFilterBytes) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("filter: expected at most {} bytes, found {}",
-                                                           kMaxFilterBytes, text_.size()));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("filter: expected at most {} bytes, found {}", kMaxFilterBytes, text_.size()));
     }
     skip_blanks();
     if (is_over()) return nullptr;
@@ -115,12 +115,8 @@ class Parser {
  private:
   using NodePtr = std::unique_ptr<FilterNode>;
 
-  NodePtr parse_or() {
-    return parse_chain("or", FilterNode::Kind::kOr, &Parser::parse_and);
-  }
-  NodePtr parse_and() {
-    return parse_chain("and", FilterNode::Kind::kAnd, &Parser::parse_not);
-  }
+  NodePtr parse_or() { return parse_chain("or", FilterNode::Kind::kOr, &Parser::parse_and); }
+  NodePtr parse_and() { return parse_chain("and", FilterNode::Kind::kAnd, &Parser::parse_not); }
 
   NodePtr parse_chain(std::string_view word, FilterNode::Kind kind, NodePtr (Parser::*parse_part)()) {
     NodePtr first = (this->*parse_part)();
@@ -322,8 +318,8 @@ class Parser {
     const char quote = text_[at_++];
     std::string taken;
     while (!is_over() && text_[at_] != quote) {
-      const bool escapes = text_[at_] == '\\' && at_ + 1 < text_.size() &&
-                           (text_[at_ + 1] == quote || text_[at_ + 1] == '\\');
+      const bool escapes =
+          text_[at_] == '\\' && at_ + 1 < text_.size() && (text_[at_ + 1] == quote || text_[at_ + 1] == '\\');
       if (escapes) ++at_;
       taken += text_[at_++];
     }
@@ -350,10 +346,10 @@ class Parser {
   // The caret counts characters, of which UTF-8 marks the first byte.
   [[nodiscard]] std::string describe() const {
     std::string line(text_);
-    std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-    const auto columns = std::ranges::count_if(text_.substr(0, problem_at_), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    });
+    std::ranges::replace_if(
+        line, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+    const auto columns = std::ranges::count_if(text_.substr(0, problem_at_),
+                                               [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
     return fmt::format("filter: {}\n  {}\n  {:>{}}", problem_, line, "^", columns + 1);
   }
 

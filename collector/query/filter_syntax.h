@@ -36,7 +36,18 @@ enum class FilterField {
   kMetric,
 };
 
-enum class FilterOp { kIsSet, kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kMatches, kMatchesNot, kIn };
+enum class FilterOp {
+  kIsSet,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kMatches,
+  kMatchesNot,
+  kIn
+};
 
 // What stands to the right of a comparison. What it means depends on what stands to the left.
 struct FilterLiteral {

@@ -21,7 +21,8 @@ std::optional<MetricStats> measure_metric(const SeriesResult& result) {
       stats.min = finite == 0 ? point.value : std::min(stats.min, point.value);
       stats.max = finite == 0 ? point.value : std::max(stats.max, point.value);
       // A running mean: a sum of large values could be infinite.
-      stats.mean = finite == 0 ? point.value : stats.mean + (point.value - stats.mean) / static_cast<double>(finite + 1);
+      stats.mean =
+          finite == 0 ? point.value : stats.mean + (point.value - stats.mean) / static_cast<double>(finite + 1);
       ++finite;
     }
   }

@@ -31,9 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const collector::FilterContext context{
-      .now_wall_ns = 2,
-      .user = "ada",
-      .find_metric = [](const collector::RunSummary&, const std::string&) { return collector::MetricStats{}; }};
+      .now_wall_ns = 2, .user = "ada", .find_metric = [](const collector::RunSummary&, const std::string&) {
+        return collector::MetricStats{};
+      }};
   (void)filter->matches(run, context);
   return 0;
 }

@@ -48,12 +48,12 @@ TEST_P(FilterTimes, IsUtc) {
   const auto wall_ns = parse_wall_ns(GetParam().text);
   EXPECT_EQ(wall_ns ? std::optional(*wall_ns / 1'000'000'000) : std::nullopt, GetParam().seconds) << GetParam().text;
 }
-INSTANTIATE_TEST_SUITE_P(
-    Table, FilterTimes,
-    testing::Values(TimeRow{"1970-01-02", 86'400}, TimeRow{"2026-11-30", 1'795'996'800},
-                    TimeRow{"1970-01-01T00:01", 60}, TimeRow{"1970-01-01 00:00:05Z", 5}, TimeRow{"1970-02-30", {}},
-                    TimeRow{"1970-1-1", {}}, TimeRow{"1970-01-01T24:00", {}}, TimeRow{"1970-01-01T00:01:", {}},
-                    TimeRow{"1970-01-01x", {}}, TimeRow{"9999-01-01", {}}, TimeRow{"", {}}));
+INSTANTIATE_TEST_SUITE_P(Table, FilterTimes,
+                         testing::Values(TimeRow{"1970-01-02", 86'400}, TimeRow{"2026-11-30", 1'795'996'800},
+                                         TimeRow{"1970-01-01T00:01", 60}, TimeRow{"1970-01-01 00:00:05Z", 5},
+                                         TimeRow{"1970-02-30", {}}, TimeRow{"1970-1-1", {}},
+                                         TimeRow{"1970-01-01T24:00", {}}, TimeRow{"1970-01-01T00:01:", {}},
+                                         TimeRow{"1970-01-01x", {}}, TimeRow{"9999-01-01", {}}, TimeRow{"", {}}));
 
 }  // namespace
 }  // namespace sideband::collector

@@ -38,8 +38,12 @@ RunSummary make_run() {
   run.facts.project = "demo";
   run.facts.name = "exp-7";
   run.facts.user = "ada";
-  run.facts.config = {{"lr", number(5e-4)},         {"optimizer.name", text("adam")}, {"big", integer(9'007'199'254'740'993)},
-                      {"amp", flag(true)},          {"a\\.b", integer(1)},            {"debug", flag(false)},
+  run.facts.config = {{"lr", number(5e-4)},
+                      {"optimizer.name", text("adam")},
+                      {"big", integer(9'007'199'254'740'993)},
+                      {"amp", flag(true)},
+                      {"a\\.b", integer(1)},
+                      {"debug", flag(false)},
                       {"seed", text("3")}};
   run.facts.tags = {{"arch", "resnet50"}, {"my tag", "x"}};
   run.facts.summary = {{"val/acc", number(0.93)}, {"loss", number(std::numeric_limits<double>::quiet_NaN())}};
@@ -53,12 +57,10 @@ RunSummary make_run() {
 bool matches(const std::string& filter) {
   const auto parsed = Filter::parse(filter);
   if (!parsed) ADD_FAILURE() << parsed.error().message;
-  const FilterContext context{.now_wall_ns = kNowNs,
-                              .user = "ada",
-                              .find_metric = [](const RunSummary&, const std::string& key) {
-                                return key == "val/acc" ? std::optional(MetricStats{.count = 10, .last = 0.91, .max = 0.95})
-                                                        : std::nullopt;
-                              }};
+  const FilterContext context{
+      .now_wall_ns = kNowNs, .user = "ada", .find_metric = [](const RunSummary&, const std::string& key) {
+        return key == "val/acc" ? std::optional(MetricStats{.count = 10, .last = 0.91, .max = 0.95}) : std::nullopt;
+      }};
   return parsed && parsed->matches(make_run(), context);
 }
 

@@ -29,8 +29,8 @@ TEST(MetricStatsTest, LastIsThatOfTheLargestStep) {
 }
 
 TEST(MetricStatsTest, OfSeveralAtTheLargestStepTheLatestIsLast) {
-  EXPECT_EQ(measure({{{.step = 2, .time_wall_us = 9, .value = 20}}, {{.step = 2, .time_wall_us = 8, .value = 10}}}).last,
-            20);
+  EXPECT_EQ(
+      measure({{{.step = 2, .time_wall_us = 9, .value = 20}}, {{.step = 2, .time_wall_us = 8, .value = 10}}}).last, 20);
 }
 
 TEST(MetricStatsTest, ExtremesAndMeanAreOfTheFiniteOnes) {
