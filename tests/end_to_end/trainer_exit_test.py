@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "independent"))
 
@@ -120,14 +121,21 @@ class TrainerExit(TrainersCase):
 
     def test_our_threads_block_the_signals_of_the_trainer(self):
         trainer = self.start_and_wait("killed", "ready")
+        deadline = time.monotonic() + DEADLINE_S
+        while len(blocked := self.our_threads(trainer.pid)) < 2:  # a thread gets its name when it runs first
+            self.assertLess(time.monotonic(), deadline, blocked)
+        self.assertNotIn(False, blocked.values(), blocked)
+
+    @staticmethod
+    def our_threads(pid: int) -> dict[str, bool]:
+        """By name: whether it blocks all signals of the trainer."""
         blocked = {}
-        for task in pathlib.Path(f"/proc/{trainer.pid}/task").iterdir():
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
             name = (task / "comm").read_text().strip()
             if name.startswith(("sideband-", "ZMQbg")):
                 mask = (task / "status").read_text().split("SigBlk:")[1].split()[0]
                 blocked[name] = all(int(mask, 16) >> (number - 1) & 1 for number in TRAINERS_SIGNALS)
-        self.assertGreaterEqual(len(blocked), 2)
-        self.assertNotIn(False, blocked.values(), blocked)
+        return blocked
 
     def test_signals_that_interrupt_every_call_do_no_harm(self):
         with RealCollector(self.folder / "data") as collector:
