@@ -62,8 +62,8 @@ std::vector<std::string> read_arguments(pid_t pid) {
 }
 
 std::string read_program() {
-  std::string name = read_text("/proc/self/cmdline");
-  name.resize(std::min(name.size(), name.find('\0')));
+  const auto arguments = read_arguments(::getpid());
+  const std::string name = arguments.empty() ? "" : arguments.front();
   const auto slash = name.rfind('/');
   return slash == std::string::npos ? name : name.substr(slash + 1);
 }

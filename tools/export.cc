@@ -9,6 +9,7 @@
 #include "tools/command.h"
 #include "tools/key_pattern.h"
 #include "tools/output.h"
+#include "tools/progress_line.h"
 #include "tools/run_json.h"
 #include "tools/series_text.h"
 #include "tools/text.h"
@@ -61,7 +62,7 @@ class Export {
 
   // The exit status.
   int finish(const std::string& health) {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    progress_.clear();
     const int exit_code = out_.finish(health.empty() ? kExitOk : kExitDataLost);
     if (!health.empty()) print_error(health);
     return exit_code;
@@ -84,9 +85,9 @@ class Export {
   void show_progress(std::uint64_t points) {
     done_ += points;
     const std::uint64_t percent = total_ == 0 ? 100 : std::min<std::uint64_t>(100, done_ * 100 / total_);
-    if (!shown_ || percent == percent_) return;
+    if (percent == percent_) return;
     percent_ = percent;
-    fmt::print(stderr, "\r\033[K{}% of {} points", percent, format_count(total_));
+    progress_.show(fmt::format("{}% of {} points", percent, format_count(total_)));
   }
 
   Output out_;
@@ -94,7 +95,7 @@ class Export {
   bool as_csv_, all_;
   const collector::LiveBranch& branch_;
   std::uint64_t total_, done_ = 0, percent_ = 101;
-  bool shown_ = ::isatty(STDERR_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 0;
+  ProgressLine progress_{::isatty(STDOUT_FILENO) == 0};  // points on the terminal show how far it is
 };
 
 int export_run(const Flags& flags) {
@@ -151,12 +152,9 @@ void add_export(CLI::App& app, int* exit_code) {
   command->add_flag("--all-attempts", flags->all_attempts,
                     "Also points that a later attempt or a rewind left behind; the default is the live branch");
   command->footer(
-      "Points come in the order in which they were stored, in constant memory. time is in seconds since 1970 by the "
-      "sender's\n"
-      "clock. Values are exact: nan, inf, -inf in CSV, \"NaN\", \"Infinity\", \"-Infinity\" in JSON. In CSV a key that "
-      "a "
-      "table\n"
-      "program would take for a formula has a ' in front.\n"
+      "Points come in the order in which they were stored, in constant memory. time is in seconds since 1970 by the\n"
+      "sender's clock. Values are exact: nan, inf, -inf in CSV, \"NaN\", \"Infinity\", \"-Infinity\" in JSON.\n"
+      "In CSV a key that a table program would take for a formula has a ' in front.\n"
       "Exit status 3: written, but frames of the run are damaged, missing or were skipped.\n"
       "Example: sideband export latest --key 'train/*' > train.csv");
   command->callback([flags, exit_code] { *exit_code = export_run(*flags); });

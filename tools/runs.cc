@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -38,9 +40,8 @@ std::string time_of(const std::optional<std::int64_t>& wall_ns) {
 }
 
 std::string duration_of(const collector::RunSummary& run) {
-  const auto until = run.ended_wall_ns ? run.ended_wall_ns : run.updated_wall_ns;
-  if (!run.started_wall_ns || !until || *until < *run.started_wall_ns) return "-";
-  return format_duration(*until - *run.started_wall_ns);
+  const auto duration_ns = collector::find_duration_ns(run);
+  return duration_ns && *duration_ns >= 0 ? format_duration(*duration_ns) : "-";
 }
 
 std::string runs_to_table(const std::vector<collector::RunSummary>& runs) {
@@ -75,18 +76,30 @@ struct Flags {
   bool json = false;
 };
 
-// A metric that cannot be read is said and counts as none.
-collector::FilterContext make_context(const std::vector<collector::RunFolder>& folders, int* exit_code) {
-  const auto find_metric = [&folders, exit_code](const collector::RunSummary& run, const std::string& key) {
-    const auto folder = std::ranges::find(folders, run.id, &collector::RunFolder::id);
-    auto stats = collector::read_metric_stats(*folder, key);
-    if (stats) return *stats;
+// The metrics that a filter asks for, each read once a run. One that cannot be read is said and counts as none.
+class MetricReader {
+ public:
+  explicit MetricReader(int* exit_code) : exit_code_(exit_code) {}
+
+  void begin(const collector::RunFolder& folder) {
+    folder_ = &folder;
+    found_.clear();
+  }
+  std::optional<collector::MetricStats> find(const std::string& key) {
+    const auto [at, is_new] = found_.try_emplace(key);
+    if (!is_new) return at->second;
+    auto stats = collector::read_metric_stats(*folder_, key);
+    if (stats) return at->second = *stats;
     print_error(stats.error().message);
-    *exit_code = kExitFailed;
-    return std::optional<collector::MetricStats>{};
-  };
-  return {collector::read_clocks().wall_ns, sender::read_user_name(), find_metric};
-}
+    *exit_code_ = kExitFailed;
+    return std::nullopt;
+  }
+
+ private:
+  int* exit_code_;
+  const collector::RunFolder* folder_ = nullptr;
+  std::map<std::string, std::optional<collector::MetricStats>> found_;
+};
 
 int list(const Flags& flags) {
   const auto& data_dir = flags.data_dir;
@@ -101,11 +114,14 @@ int list(const Flags& flags) {
     return kExitFailed;
   }
   int exit_code = kExitOk;
-  const auto context = make_context(*folders, &exit_code);
+  MetricReader metrics(&exit_code);
+  const collector::FilterContext context{collector::read_clocks().wall_ns, sender::read_user_name(),
+                                         [&metrics](const auto&, const std::string& key) { return metrics.find(key); }};
   std::vector<collector::RunSummary> runs;
   const collector::Presence presence = collector::find_collector(data_dir);
   for (const auto& folder : *folders) {
     auto run = collector::summarize_run(folder, presence, collector::read_clocks().wall_ns);
+    metrics.begin(folder);
     if (run) {
       if (filter->matches(*run, context)) runs.push_back(std::move(*run));
     } else {

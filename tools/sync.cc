@@ -4,7 +4,6 @@
 #include <set>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "frame/connect_string.h"
 #include "sender/connect_choice.h"
@@ -14,6 +13,7 @@
 #include "sender/spool_stored.h"
 #include "tools/command.h"
 #include "tools/output.h"
+#include "tools/progress_line.h"
 #include "tools/spools.h"
 #include "tools/sync_follow.h"
 #include "tools/text.h"
@@ -31,28 +31,6 @@ struct Flags {
   bool any_host = false;
   bool follow = false;
   FollowFlags follow_flags;
-};
-
-// One line that is written again and again, on a terminal only.
-class Progress {
- public:
-  explicit Progress(std::string title) : title_(std::move(title)), shown_(::isatty(STDERR_FILENO) == 1) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(const sender::DeliverReport& report) {
-    if (!shown_) return;
-    const std::uint64_t percent = report.head_seq == 0 ? 100 : report.committed_seq * 100 / report.head_seq;
-    fmt::print(stderr, "\r\033[K{}: {}% of {} stored", title_, percent, format_plural(report.head_seq, "frame"));
-  }
-  void clear() const {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  std::string title_;
-  bool shown_;
 };
 
 class Sync {
@@ -125,14 +103,15 @@ class Sync {
 
   // nullopt: not all of it is stored, and that was said.
   std::optional<sender::DeliverReport> deliver(const std::string& title, sender::FrameSource& source, bool follows) {
-    Progress progress(title);
+    const ProgressLine progress;
     const auto left = std::chrono::duration_cast<milliseconds>(until_ - steady_clock::now());
     const auto report = sender::deliver(
         source,
         {.endpoint = flags_.to, .library = "sideband-sync " SIDEBAND_VERSION, .sockets = {}, .follows = follows},
         std::max(left, milliseconds(1)), [&](const sender::Notice& notice) { say_notice(progress, notice); },
         [&](const sender::DeliverReport& now) {
-          progress.show(now);
+          const std::uint64_t percent = now.head_seq == 0 ? 100 : now.committed_seq * 100 / now.head_seq;
+          progress.show(fmt::format("{}: {}% of {} stored", title, percent, format_plural(now.head_seq, "frame")));
           return !stop_requested();
         });
     progress.clear();
@@ -148,7 +127,7 @@ class Sync {
   }
 
   // Once of each kind: a wrong address would otherwise look like work for the whole deadline.
-  void say_notice(const Progress& progress, const sender::Notice& notice) {
+  void say_notice(const ProgressLine& progress, const sender::Notice& notice) {
     // A refusal for good is the error that deliver() returns.
     if (notice.kind == sender::Notice::Kind::kRefused || !said_.insert(notice.kind).second) return;
     progress.clear();

@@ -46,9 +46,8 @@ FieldValue to_time(const std::optional<std::int64_t>& wall_ns) {
 }
 
 FieldValue find_duration(const RunSummary& run) {
-  const auto until = run.ended_wall_ns ? run.ended_wall_ns : run.updated_wall_ns;
-  if (!run.started_wall_ns || !until) return {};
-  return Seconds{static_cast<double>(*until - *run.started_wall_ns) * 1e-9};
+  const auto duration_ns = find_duration_ns(run);
+  return duration_ns ? FieldValue(Seconds{static_cast<double>(*duration_ns) * 1e-9}) : FieldValue{};
 }
 
 FieldValue find_stat(const RunSummary& run, const FilterNode& node, const FilterContext& context) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "collector/query/filter.h"
+#include "collector/query/filter_cursor.h"
 #include "collector/query/filter_literal.h"
 #include "collector/query/key_list.h"
 
@@ -63,19 +64,6 @@ constexpr std::array<std::pair<std::string_view, FilterOp>, 9> kOps = {{
     {"~", FilterOp::kMatches},
 }};
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-bool is_key(char c) {
-  return is_word(c) || c == '/' || c == '-';
-}
-
 // As paths of the config have them.
 std::string escape_segment(std::string_view segment) {
   std::string escaped;
@@ -94,15 +82,15 @@ bool is_number(FilterField field) {
   return (field >= FilterField::kPoints && field <= FilterField::kStreams) || field == FilterField::kMetric;
 }
 
-// Recursive descent. The first thing that is wrong is kept; from then on every step does nothing.
-class Parser {
+// Recursive descent. After a problem every step does nothing.
+class Parser : FilterCursor {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  using FilterCursor::FilterCursor;
 
   Result<std::unique_ptr<FilterNode>> parse() {
-    if (text_.size() > kMaxFilterBytes) {
+    if (text().size() > kMaxFilterBytes) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("filter: expected at most {} bytes, found {}", kMaxFilterBytes, text_.size()));
+                  fmt::format("filter: expected at most {} bytes, found {}", kMaxFilterBytes, text().size()));
     }
     skip_blanks();
     if (is_over()) return nullptr;
@@ -184,7 +172,7 @@ class Parser {
 
   void parse_field(FilterNode& node) {
     const std::size_t name_at = at_;
-    const std::string name = take_while(is_word);
+    const std::string name = take_while(is_word_character);
     if (name.empty()) return expected("a field, as in config.lr < 0.1");
     const auto* const found = std::ranges::find(kFields, std::string_view(name), &NamedField::name);
     if (found == kFields.end()) {
@@ -211,8 +199,7 @@ class Parser {
   std::string parse_key(bool is_path) {
     std::string key;
     while (take_now('.')) {
-      const bool quoted = !is_over() && (text_[at_] == '"' || text_[at_] == '\'');
-      const std::string segment = quoted ? take_quoted() : take_while(is_key);
+      const std::string segment = is_at_quote() ? take_quoted() : take_while(is_key_character);
       if (failed()) return key;
       if (segment.empty()) {
         expected("a key");
@@ -228,13 +215,13 @@ class Parser {
   // metric("val/acc").max
   void parse_metric(FilterNode& node) {
     if (!take("(")) return expected("the metric in brackets, as in metric(\"val/acc\").max");
-    if (is_over() || (text_[at_] != '"' && text_[at_] != '\'')) return expected("the metric in quotes");
+    if (!is_at_quote()) return expected("the metric in quotes");
     node.key = take_quoted();
     skip_blanks();
     if (failed()) return;
     if (!take(")")) return expected("\")\"");
     const std::size_t stat_at = at_;
-    const std::string stat = take_now('.') ? take_while(is_word) : "";
+    const std::string stat = take_now('.') ? take_while(is_word_character) : "";
     const auto* const found = std::ranges::find(kStats, std::string_view(stat), [](const auto& s) { return s.first; });
     if (found == kStats.end()) {
       at_ = stat_at;
@@ -247,9 +234,9 @@ class Parser {
   FilterLiteral parse_literal(const FilterNode& node) {
     FilterLiteral literal;
     literal_at_ = at_;
-    literal.quoted = !is_over() && (text_[at_] == '"' || text_[at_] == '\'');
-    literal.text =
-        literal.quoted ? take_quoted() : take_while([](char c) { return !is_blank(c) && c != ')' && c != ','; });
+    literal.quoted = is_at_quote();
+    literal.text = literal.quoted ? take_quoted()
+                                  : take_while([](char c) { return !is_blank_character(c) && c != ')' && c != ','; });
     if (!failed() && !literal.quoted && literal.text.empty()) expected("a value");
     if (failed()) return literal;
     skip_blanks();
@@ -283,80 +270,8 @@ class Parser {
     return false;
   }
 
-  // ---- characters ----
-
-  [[nodiscard]] bool is_over() const { return at_ == text_.size(); }
-  void skip_blanks() {
-    while (!is_over() && is_blank(text_[at_])) ++at_;
-  }
-  bool take_now(char c) {
-    if (is_over() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  // With the blanks behind it.
-  bool take(std::string_view token) {
-    if (!text_.substr(at_).starts_with(token)) return false;
-    at_ += token.size();
-    skip_blanks();
-    return true;
-  }
-  bool take_word(std::string_view word) {
-    const std::string_view rest = text_.substr(at_);
-    if (!rest.starts_with(word) || (rest.size() > word.size() && is_key(rest[word.size()]))) return false;
-    return take(word);
-  }
-  template <typename Accepts>
-  std::string take_while(Accepts accepts) {
-    const std::size_t begin = at_;
-    while (!is_over() && accepts(text_[at_])) ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-  // "\\" before a quote or another "\\" takes it as it is.
-  std::string take_quoted() {
-    const std::size_t begin = at_;
-    const char quote = text_[at_++];
-    std::string taken;
-    while (!is_over() && text_[at_] != quote) {
-      const bool escapes =
-          text_[at_] == '\\' && at_ + 1 < text_.size() && (text_[at_ + 1] == quote || text_[at_ + 1] == '\\');
-      if (escapes) ++at_;
-      taken += text_[at_++];
-    }
-    if (take_now(quote)) return taken;
-    at_ = begin;
-    problem(fmt::format("expected {0} at the end of what begins with {0}, found the end of the filter", quote));
-    return taken;
-  }
-
-  // ---- problems ----
-
-  [[nodiscard]] bool failed() const { return !problem_.empty(); }
-  void problem(std::string text) {
-    if (failed()) return;
-    problem_ = std::move(text);
-    problem_at_ = at_;
-  }
-  void expected(std::string_view what) {
-    const std::string_view rest = text_.substr(at_);
-    const std::string_view word = rest.substr(0, std::min(rest.find_first_of(" \t\r\n"), std::size_t{24}));
-    problem(fmt::format("expected {}, found {}", what,
-                        rest.empty() ? "the end of the filter" : fmt::format("\"{}\"", word)));
-  }
-  // The caret counts characters, of which UTF-8 marks the first byte.
-  [[nodiscard]] std::string describe() const {
-    std::string line(text_);
-    std::ranges::replace_if(
-        line, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-    const auto columns = std::ranges::count_if(text_.substr(0, problem_at_),
-                                               [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-    return fmt::format("filter: {}\n  {}\n  {:>{}}", problem_, line, "^", columns + 1);
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0, literal_at_ = 0, problem_at_ = 0;
+  std::size_t literal_at_ = 0;
   int depth_ = 0;
-  std::string problem_;
 };
 
 }  // namespace

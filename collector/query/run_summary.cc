@@ -186,4 +186,10 @@ RunSummary RunSummaryBuilder::build(std::string run_id, const StateContext& cont
   return run;
 }
 
+std::optional<std::int64_t> find_duration_ns(const RunSummary& run) {
+  const auto until = run.ended_wall_ns ? run.ended_wall_ns : run.updated_wall_ns;
+  if (!run.started_wall_ns || !until) return std::nullopt;
+  return *until - *run.started_wall_ns;
+}
+
 }  // namespace sideband::collector

@@ -67,6 +67,10 @@ struct RunSummary {
   std::vector<StreamSummary> streams;         // by attempt, rank, stream id
 };
 
+// From the start to the end, or to the last stored data of a run that has not ended; negative when a clock was set
+// back.
+[[nodiscard]] std::optional<std::int64_t> find_duration_ns(const RunSummary& run);
+
 class RunSummaryBuilder {
  public:
   // A frame of the run, of any type.
